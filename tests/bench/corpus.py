@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -42,19 +41,13 @@ def generated(benchmark: str, count: int) -> Corpus:
     if not paths[1].exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
         print(f"generating {count} samples of {benchmark}", file=sys.stderr)
+        sample = importlib.import_module(f"tests.generate.{benchmark}").sample
         parts = [path.with_suffix(".part") for path in paths]
-        tasks = [range(count)[start : start + SAMPLES_PER_TASK] for start in range(0, count, SAMPLES_PER_TASK)]
-        with ProcessPoolExecutor(os.cpu_count()) as pool, parts[0].open("wb") as truths, parts[1].open("wb") as answers:
-            for truth, answer in pool.map(partial(_lines, benchmark), tasks):
-                truths.write(truth)
-                answers.write(answer)
+        with ProcessPoolExecutor() as pool, parts[0].open("wb") as truths, parts[1].open("wb") as answers:
+            for truth, answer in pool.map(sample, range(count), repeat(SEED), chunksize=SAMPLES_PER_TASK):
+                truths.write(msgspec.json.encode(truth) + b"\n")
+                if answer is not None:
+                    answers.write(msgspec.json.encode(answer) + b"\n")
         for part, path in zip(parts, paths, strict=True):
             part.rename(path)
     return Corpus(count, *paths)
-
-
-def _lines(benchmark: str, indexes: range) -> tuple[bytes, bytes]:
-    sample = importlib.import_module(f"tests.generate.{benchmark}").sample
-    truths, predictions = zip(*(sample(index, SEED) for index in indexes), strict=True)
-    encode = msgspec.json.Encoder().encode_lines
-    return encode(truths), encode([each for each in predictions if each is not None])

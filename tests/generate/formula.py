@@ -6,13 +6,42 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-_LETTERS = "abcdefghijkmnpqrstuvwxyz"
 _GREEK = ("\\alpha", "\\beta", "\\gamma", "\\delta", "\\lambda", "\\mu", "\\pi", "\\sigma", "\\phi", "\\omega")
-_RELATIONS = ("=", "\\leq", "\\geq", "\\neq", "\\approx", "\\to", "<")
-_OPERATORS = ("+", "-", "\\cdot", "\\times", "\\pm")
-_FUNCTIONS = ("\\sin", "\\cos", "\\log", "\\exp", "\\max")
-_WORDS = ("if", "for all", "otherwise", "where", "and")
-_CHINESE = ("面积", "速度", "当", "体积")
+_KINDS = {"formula": 12, "cases": 2, "matrix": 2, "table": 2, "chinese": 1}
+"""How often one of each is drawn."""
+_GRAMMAR: dict[str, tuple[str, ...]] = {
+    "formula": ("<sum> <relation> <sum>",),
+    "cases": (
+        r"<letter> = \begin{cases} <case> \\ <case> \\ \end{cases}",
+        r"<letter> = \begin{cases} <case> \\ <case> \\ <case> \\ \end{cases}",
+    ),
+    "<case>": (r"<term> & \text{if~} <symbol>", r"<term> & \text{for~all~} <symbol>", r"<term> & \text{otherwise~} 0"),
+    "matrix": (
+        r"\begin{pmatrix} <symbol> & <symbol> \\ <symbol> & <symbol> \end{pmatrix}",
+        r"\begin{pmatrix} <symbol> & 0 & 0 \\ 0 & <symbol> & 0 \\ 0 & 0 & <symbol> \end{pmatrix}",
+    ),
+    "table": (
+        r"\begin{tabular}{|l|r|c|} \hline <row> <row> \end{tabular}",
+        r"\begin{tabular}{|l|r|c|} \hline <row> <row> <row> \end{tabular}",
+    ),
+    "<row>": (r"where & <digit> <digit> & $ <term> $ \\ \hline", r"otherwise & <digit> & $ <term> $ \\ \hline"),
+    "chinese": (r"\text{面积} = <sum>", r"\text{速度} = <sum>", r"\text{当} = <sum>", r"\text{体积} = <sum>"),
+    "<sum>": ("<term>", "<term> <operator> <term>", "<term> <operator> <term> <operator> <term>"),
+    "<term>": (
+        *("<symbol>", "<symbol>", "<symbol>", r"\frac { <sum> } { <sum> }", r"\sqrt { <sum> }"),
+        *("<symbol> <script> { <sum> }", r"\left( <sum> \right)", "<function> ( <sum> )"),
+        r"\sum _ { <letter> = 1 } ^ { n } <sum>",
+    ),
+    "<symbol>": ("<letter>", "<greek>", "<digit>"),
+    "<letter>": tuple("abcdefghijkmnpqrstuvwxyz"),
+    "<greek>": _GREEK,
+    "<digit>": tuple("0123456789"),
+    "<script>": ("^", "_"),
+    "<relation>": ("=", "\\leq", "\\geq", "\\neq", "\\approx", "\\to", "<"),
+    "<operator>": ("+", "-", "\\cdot", "\\times", "\\pm"),
+    "<function>": ("\\sin", "\\cos", "\\log", "\\exp", "\\max"),
+}
+"""The forms of each part, of parts and tokens."""
 _SOURCES = ("print", "print", "scan", "handwritten")
 _EVERY = 10
 """One sample of so many is a document, in one dialect after another."""
@@ -55,95 +84,34 @@ _PREDICTED_DELIMITERS = {
 }
 
 
-def _symbol(rng: random.Random) -> str:
-    return rng.choice((rng.choice(_LETTERS), rng.choice(_GREEK), str(rng.randrange(10))))
-
-
-def _term(rng: random.Random, depth: int) -> list[str]:
-    kind = rng.randrange(9) if depth else rng.randrange(2)
-    if kind < 3:
-        return [_symbol(rng)]
-    inner = _sum(rng, depth - 1)
-    if kind == 3:
-        return ["\\frac", "{", *inner, "}", "{", *_sum(rng, depth - 1), "}"]
-    if kind == 4:
-        return ["\\sqrt", "{", *inner, "}"]
-    if kind == 5:
-        return [_symbol(rng), rng.choice("^_"), "{", *inner, "}"]
-    if kind == 6:
-        return ["\\left(", *inner, "\\right)"]
-    if kind == 7:
-        return [rng.choice(_FUNCTIONS), "(", *inner, ")"]
-    return ["\\sum", "_", "{", rng.choice("ijk"), "=", "1", "}", "^", "{", "n", "}", *inner]
-
-
-def _sum(rng: random.Random, depth: int) -> list[str]:
-    tokens = _term(rng, depth)
-    for _ in range(rng.randrange(3)):
-        tokens += [rng.choice(_OPERATORS), *_term(rng, depth)]
-    return tokens
-
-
-def _formula(rng: random.Random) -> list[str]:
-    return [*_sum(rng, 2), rng.choice(_RELATIONS), *_sum(rng, 2)]
-
-
-def _cases(rng: random.Random) -> list[str]:
-    rows: list[str] = []
-    for _ in range(rng.randrange(2, 4)):
-        rows += [*_term(rng, 1), "&", f"\\text{{{rng.choice(_WORDS)} }}", *_term(rng, 0), "\\\\"]
-    return [rng.choice(_LETTERS), "=", "\\begin{cases}", *rows, "\\end{cases}"]
-
-
-def _matrix(rng: random.Random) -> list[str]:
-    size = rng.randrange(2, 4)
-    rows: list[str] = []
-    for place in range(size * size):
-        rows += [*(["&"] if place % size else []), *_term(rng, 0), *([] if (place + 1) % size else ["\\\\"])]
-    return ["\\begin{pmatrix}", *rows[:-1], "\\end{pmatrix}"]
-
-
-def _table(rng: random.Random) -> list[str]:
-    rows = ["\\hline"]
-    for _ in range(rng.randrange(2, 4)):
-        rows += [rng.choice(_WORDS), "&", str(rng.randrange(100)), "&", "$", *_term(rng, 1), "$", "\\\\", "\\hline"]
-    return ["\\begin{tabular}{|l|r|c|}", *rows, "\\end{tabular}"]
-
-
-def _chinese(rng: random.Random) -> list[str]:
-    return [f"\\text{{{rng.choice(_CHINESE)}}}", "=", *_sum(rng, 1)]
-
-
-_KINDS = {"formula": _formula, "cases": _cases, "matrix": _matrix, "table": _table, "chinese": _chinese}
+def _drawn(rng: random.Random, part: str, depth: int) -> list[str]:
+    """Returns the tokens of a part; a term within so many others is a symbol."""
+    if part not in _GRAMMAR:
+        return [part]
+    form = rng.choice(_GRAMMAR[part]) if depth or part != "<term>" else "<symbol>"
+    return [token for each in form.split() for token in _drawn(rng, each, depth - (part == "<term>"))]
 
 
 def _misread(rng: random.Random, tokens: list[str]) -> str:
-    """What a reader makes of the tokens: nearly always right, or wrong in one of the ways that there are."""
-    tokens = list(tokens)
+    """What a reader makes of the tokens: right, or wrong in one of the ways that there are."""
     plain = [index for index, token in enumerate(tokens) if token.isalnum() or token in _GREEK]
-    error = rng.randrange(12)
-    if error == 0 and plain:
-        tokens[rng.choice(plain)] = _symbol(rng)
-    elif error == 1 and plain:
-        del tokens[rng.choice(plain)]
-    elif error == 2 and plain:
-        tokens.insert(rng.choice(plain), _symbol(rng))
-    elif error == 3 and "}" in tokens:
-        tokens.remove("}")
-    elif error == 4:
-        tokens = [_SAME_LOOK.get(token, token) for token in tokens]
-    elif error == 5:
-        return "".join(f"{token} " if token[:1] == "\\" and token[-1:].isalpha() else token for token in tokens)
-    elif error == 6:
-        tokens = tokens[: max(1, len(tokens) // 2)]
-    elif error == 7 and len(plain) > 1:
-        first, second = rng.sample(plain, 2)
-        tokens[first], tokens[second] = tokens[second], tokens[first]
-    elif error == 8:
-        tokens.append("\\undefinedcommand")
-    elif error == 9:
-        tokens += tokens[len(tokens) // 2 :]
-    return " ".join(tokens)
+    place, (symbol,) = rng.choice(plain or [0]), _drawn(rng, "<symbol>", 0)
+    before, token, after = tokens[:place], tokens[place], tokens[place + 1 :]
+    end = tokens.index("}") if "}" in tokens else len(tokens)
+    without_blanks = (f"{each} " if each[:1] == "\\" and each[-1:].isalpha() else each for each in tokens)
+    readings = [
+        [*before, symbol, *after],
+        [*before, *after],
+        [*before, symbol, token, *after],
+        [*before, *after[:1], token, *after[1:]],
+        [*tokens[:end], *tokens[end + 1 :]],
+        [_SAME_LOOK.get(each, each) for each in tokens],
+        ["".join(without_blanks)],
+        tokens[: max(1, len(tokens) // 2)],
+        [*tokens, "\\undefinedcommand"],
+        [*tokens, *tokens[len(tokens) // 2 :]],
+    ]
+    return " ".join(rng.choice([*readings, tokens, tokens]))
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -155,8 +123,8 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
         sample_id, tags = f"document-{seed}-{index}", ["long" if len(source) > 1200 else "short"]
         truth = {"document": source, "source": rng.choice(_SOURCES), "kind": "document", "tags": tags}
         return {"sample_id": sample_id, **truth}, {"sample_id": sample_id, "document": predicted, "dialect": dialect}
-    kind = rng.choices(tuple(_KINDS), weights=(12, 2, 2, 2, 1))[0]
-    tokens = _KINDS[kind](rng)
+    kind = rng.choices(tuple(_KINDS), tuple(_KINDS.values()))[0]
+    tokens = _drawn(rng, kind, 2 if kind == "formula" else 1)
     tags = sorted({"long" if len(tokens) > 30 else "short", "fraction" if "\\frac" in tokens else "plain"})
     sample_id = f"formula-{seed}-{index}"
     truth = {"latex": " ".join(tokens), "source": rng.choice(_SOURCES), "kind": kind, "tags": tags}
@@ -169,21 +137,18 @@ def _paper(draw: random.Random, dialect: str) -> tuple[str, str]:
     source, predicted = [_PREAMBLE, "\\begin{document}\n"], []
     for number in range(draw.randint(1, 6)):
         letters = {"a": draw.choice("uvwxyz"), "b": draw.choice("pqrst"), "n": str(draw.randint(2, 9))}
-        written, expanded = (form.format(**letters) for form in draw.choice(_MATHEMATICS))
+        written, formula = (form.format(**letters) for form in draw.choice(_MATHEMATICS))
         source += [draw.choice(_PROSE), "\n", _delimited(written, _TRUTH_DELIMITERS, number, draw), "\n\n"]
-        predicted += _predicted(expanded, dialect, number, draw)
+        readings = [
+            *([[formula]] * 5 + [[formula.replace("=", "\\neq").replace("f", "g") + " ."]] * 3),
+            *(["\\oint"], [], [formula, f"{formula} + \\zeta"]),
+        ]
+        predicted.append("Then it follows.")
+        predicted += [_delimited(each, _PREDICTED_DELIMITERS[dialect], number, draw) for each in draw.choice(readings)]
     source.append("\\end{document}\n$$ after = end $$\n")
     if draw.random() < 0.1:
         predicted.append("\\[ \\frac{1}{2")
     return "".join(source), "\n\n".join(predicted)
-
-
-def _predicted(formula: str, dialect: str, number: int, draw: random.Random) -> list[str]:
-    kind = draw.choices(("exact", "off", "wrong", "missing", "redundant"), (5, 3, 1, 1, 1))[0]
-    shown = {"off": formula.replace("=", "\\neq").replace("f", "g") + " .", "wrong": "\\oint"}.get(kind, formula)
-    more = {"missing": [], "redundant": [shown, formula + " + \\zeta"]}.get(kind, [shown])
-    delimiters = _PREDICTED_DELIMITERS[dialect]
-    return ["Then it follows.", *[_delimited(each, delimiters, number, draw) for each in more]]
 
 
 def _delimited(formula: str, delimiters: Sequence[tuple[str, str]], number: int, draw: random.Random) -> str:

@@ -7,6 +7,7 @@ import math
 import pickle
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from beamscore.metrics.repeats import REPEATS, fold_metrics, fold_statistics, re
 from beamscore.metrics.statistics.measured import class_families, measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows, with_slices
-from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 from tests.toy import Options, ToyBenchmark
 
 
@@ -137,11 +138,15 @@ def test_copies_of_one_prediction_are_one_prediction_to_the_last_bit(reads: list
     assert found.units["accuracy.spread"] == found.units["accuracy"]
 
 
-def test_a_value_out_of_its_bounds_counts_as_the_bound() -> None:
-    # A sum of 1e300 could not be added up.
-    runs = {"1": SampleScore({"samples": 1}, {"error": 1e300}), "2": SampleScore({"samples": 1}, {"error": -1})}
-    values = BENCHMARK.values(folded([runs]))
-    assert (values["error.best_of[2]"], values["error.worst_of[2]"], values["error.best_of[1]"]) == (0, 2, 1)
+@pytest.mark.parametrize(("bounds", "low", "high"), [((0, 2), 0, 2), ((None, None), -MAX_STATISTIC, MAX_STATISTIC)])
+def test_a_value_out_of_its_bounds_counts_as_the_bound(bounds: tuple[Any, Any], low: float, high: float) -> None:
+    """Without a bound, as the most that can be added up."""
+    error, *others = Reader.sample_metrics
+    kind = with_repeats(type("Bounded", (Reader,), {"sample_metrics": (replace(error, bounds=bounds), *others)}))
+    runs = {label: SampleScore({"samples": 1}, {"error": value}) for label, value in (("1", 1e300), ("2", -1e300))}
+    values = kind(Options()).values(Sums.of(fold_statistics(kind, runs)))
+    expected = low, high, (low + high) / 2
+    assert tuple(values[name] for name in ("error.best_of[2]", "error.worst_of[2]", "error.best_of[1]")) == expected
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
@@ -163,25 +168,21 @@ def test_the_worst_repeat_is_explained() -> None:
 
 
 def test_derived_metrics_are_made_of_means_over_repeats() -> None:
-    kind = with_derived(KIND, {"gap": '"right.pass_at[2]" - accuracy', "wide": "accuracy.spread * 2"})
-    benchmark = pickle.loads(pickle.dumps(kind(Options())))
-    # Repeat 1 reads 1 of 2 words and repeat 2 both: accuracy is 0.75, its spread sqrt(0.125), and one of both is right.
-    sums = folded([{"1": score(1, 2), "2": score(2, 2)}])
-    values = benchmark.values(sums)
-    assert (values["gap"], values["wide"]) == (1 - 0.75, pytest.approx(2 * math.sqrt(0.125)))
-    assert [table.title for table in benchmark.tables(sums)] == ["Repeats", "Counts"]
-
-
-def test_a_metric_of_spreads_has_the_units_and_classes_of_what_they_are_the_spreads_of() -> None:
-    formulas = {"means": "slice_mean(accuracy, kind)", "spreads": "slice_mean(accuracy.spread, kind)"}
-    benchmark = with_derived(KIND, formulas)(Options())
+    """A mean of spreads has the units and classes of what they are the spreads of."""
+    formulas = {"gap": '"right.pass_at[2]" - accuracy', "wide": "accuracy.spread * 2",
+                "means": "slice_mean(accuracy, kind)", "spreads": "slice_mean(accuracy.spread, kind)"}  # fmt: skip
+    benchmark = pickle.loads(pickle.dumps(with_derived(KIND, formulas)(Options())))
     folds = {"x": fold_statistics(KIND, {"1": score(1, 2), "2": score(2, 2)}),
              "y": fold_statistics(KIND, {"1": score(0, 3), "2": score(3, 3)})}  # fmt: skip
     sums = Sums.merged(Sums.of(with_slices(each, [(("kind",), (kind,))], {"kind"})) for kind, each in folds.items())
     found = measure(benchmark, sums, SumTable.of([sums, sums]))
-    # In x accuracy is 1/2 and 1, in y 0 and 1; they have 2 and 3 words.
+    # Repeat 1 reads 1 of 5 words and repeat 2 all: accuracy is 0.6, and one of both is right. In x accuracy is 1/2 and
+    # 1, in y 0 and 1; they have 2 and 3 words.
+    assert found.values["gap"] == pytest.approx(1 - 0.6)
+    assert found.values["wide"] == pytest.approx(2 * 0.8 / math.sqrt(2))
     assert found.values["spreads"] == pytest.approx((math.sqrt(0.125) + math.sqrt(0.5)) / 2)
     assert found.units["spreads"] == found.units["means"] == pytest.approx(satterthwaite_df([2, 3])[0])
     assert found.size("spreads") == found.size("means") > 0
+    assert [table.title for table in benchmark.tables(sums)] == ["Repeats", "Counts"]
     chart = with_derived(with_repeats(benchmark_class("chart")), {"wide": "2 * task1.macro_f1.spread"})
     assert [each.name for each in class_families(chart, "wide")] == ["task1.recall[CLASS]"]

@@ -221,6 +221,8 @@ def test_points_that_only_rounding_takes_off_their_line_lie_on_it(step: float, p
     assert score("Scatter", one(*truth), one(*truth), protocol=protocol) == 1
     assert score("Scatter", one(*truth), one(*moved)) == pytest.approx(11 / 12)
     assert score("Scatter", one(*truth), one(*((x + 0.25, y + 0.25 * step) for x, y in truth))) == 0
+    # One point has no covariance.
+    assert [score("Scatter", one((1, 2)), one((1, y)), protocol=protocol) for y in (2, 3)] == [1, 0]
 
 
 POINTS = points(("1", 1), ("2", 2))

@@ -99,13 +99,11 @@ def test_steps() -> None:
     # 8 each, and a fifteenth of the 30 that it may move for each.
     assert reading_steps(30) == 30 * 8 + 30 * 2
     assert matching_steps(100, 200) == 600 + 30 * 100 + 20_000 // 20 + 100 * 20_000 // 1000
-
-
-def test_a_formula_may_take_as_many_steps_as_are_allowed() -> None:
+    # As many are allowed.
     needed = marked(normal_form("x")).steps
-    found = [normalize("x", FormulaOptions(max_steps=steps)) for steps in (needed, needed - 1)]
-    assert [each.too_large for each in found] == [False, True]
-    assert found[1].problem == f"the formula takes {needed} steps to typeset; max_steps is {needed - 1}"
+    assert not normalize("x", FormulaOptions(max_steps=needed)).too_large
+    problem = f"the formula takes {needed} steps to typeset; max_steps is {needed - 1}"
+    assert normalize("x", FormulaOptions(max_steps=needed - 1)).problem == problem
 
 
 def test_the_ground_truth_may_spend_half_and_the_prediction_the_rest() -> None:

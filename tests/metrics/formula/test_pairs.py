@@ -155,36 +155,32 @@ def test_each_role_makes_its_records(role: str, path: str, content: str, expecte
     assert found == [{"sample_id": key, "latex": latex} | dict(*more) for key, latex, *more in expected]
 
 
-UNREADABLE = [
-    ("markdown", b"$$ \xff $$", "file: not UTF-8"),
+BAD_OBJECTS = ["x", {}, {"gt": 1}, *({"img_id": name, "gt": "x"} for name in (True, "", None))]
+EXPECTED = "expected img_id, a text or an integer, and 'gt', a text"
+UNREADABLE: list[tuple[str, bytes, Any]] = [
+    # A file that is not in its layout.
+    ("markdown", b"$$ \xff $$", "file: not UTF-8 (invalid start byte)"),
     ("markdown", b"$$ x $$" * 1_000_000, "file: scoring takes more work than max_steps="),
     *(("cdm_predictions", text, "file: not JSON: ") for text in (b"{", b'["\xff"]', b"[" * 100_000)),
     ("cdm_predictions", b'{"img_id": "a"}', "file: expected a list of objects with img_id, gt and pred"),
-]
+    ("lines", "a\nb\n".encode("utf-16"), "file, line 1: it has a character NUL, as UTF-16 has; "),
+    # An object, a text or a line that cannot be read leaves the others.
+    ("cdm_ground_truth", json.dumps([{"img_id": "a", "gt": "x"}, *BAD_OBJECTS]).encode(),
+     [("a", b"x"), *(f"file: object {number}: {EXPECTED}" for number in range(1, 7))]),
+    ("cdm_predictions", b'[{"pred": "\\ud800"}]', ["file: object 0: 'pred' holds half of a surrogate pair"]),
+    ("lines", b"a\n\xff\nb\n",
+     [("file/0000000", b"a"), "file, line 2: not UTF-8 (invalid start byte)", ("file/0000002", b"b")]),
+]  # fmt: skip
 
 
-def test_a_file_that_is_not_in_its_layout_is_refused() -> None:
-    for role, content, message in UNREADABLE:
-        with pytest.raises(UnreadableSource, match=message):
-            parts(role, "file", content)
-
-
-def test_an_object_that_cannot_be_read_leaves_the_others() -> None:
-    bad = ["x", {}, {"gt": 1}, *({"img_id": name, "gt": "x"} for name in (True, "", None))]
-    good, *refused = parts("cdm_ground_truth", "c.json", json.dumps([{"img_id": "a", "gt": "x"}, *bad]).encode())
-    assert good == ("a", b"x")
-    expected = "expected img_id, a text or an integer, and 'gt', a text"
-    assert [str(each) for each in refused] == [f"c.json: object {number}: {expected}" for number in range(1, 7)]
-
-
-def test_text_that_cannot_be_written_leaves_the_others_and_a_sample_comes_once() -> None:
-    (refused,) = parts("cdm_predictions", "c.json", b'[{"pred": "\\ud800"}]')
-    assert str(refused) == "c.json: object 0: 'pred' holds half of a surrogate pair"
-    with pytest.raises(UnreadableSource, match=r"^hwe.txt, line 1: it has a character NUL, as UTF-16 has; "):
-        parts("lines", "hwe.txt", "a\nb\n".encode("utf-16"))
-    first, refused, last = parts("lines", "hwe.txt", b"a\n\xff\nb\n")
-    assert (first, last) == (("hwe/0000000", b"a"), ("hwe/0000002", b"b"))
-    assert str(refused) == "hwe.txt, line 2: not UTF-8 (invalid start byte)"
+def test_what_cannot_be_read_is_refused_and_leaves_the_others() -> None:
+    for role, content, expected in UNREADABLE:
+        if isinstance(expected, str):
+            with pytest.raises(UnreadableSource, match=f"^{re.escape(expected)}"):
+                parts(role, "file", content)
+        else:
+            found = parts(role, "file", content)
+            assert [str(each) if isinstance(each, UnreadableSource) else each for each in found] == expected
     six = [Part("lines", f"{name}/spe.txt", b"x") for name in "abcdef"]
     places = ", ".join(f"{name}/spe.txt (lines)" for name in "abcde")
     with pytest.raises(UnreadableSource, match=f"^sample 'spe/0' comes 6 times: {re.escape(places)}$"):

@@ -17,7 +17,7 @@ from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation
 from beamscore.pipelines.reports import render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link
-from beamscore.pipelines.reports.document import Document, Table, Word
+from beamscore.pipelines.reports.document import Document, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
@@ -197,7 +197,8 @@ def test_each_row_has_the_records_of_its_own_sample(
         name: [{"sample_id": each, "text": "y" * length} for each, length in zip(ALIKE, of, strict=True)]
         for name, of in lengths.items()
     }
-    run(tmp_path / "out", [{"sample_id": each, "text": ""} for each in ALIKE], **systems)
+    truths = [{"sample_id": each, "text": "", "größe": 1} for each in ALIKE]
+    config = run(tmp_path / "out", truths, "--slice", "größe", **systems).summary["config"]
     (page,), found = pages, set()
     samples = page.samples
     assert samples is not None
@@ -208,6 +209,10 @@ def test_each_row_has_the_records_of_its_own_sample(
     assert found == {
         (name, f"text: {'y' * n}", round(1 / (1 + n), 4)) for name, of in lengths.items() for n in of
     }  # fmt: skip
+    # Its last block is the whole configuration.
+    shown = page.sections[-1].blocks[-1]
+    assert isinstance(shown, Text)
+    assert shown.text == json.dumps(config, indent=1, ensure_ascii=False)
 
 
 def test_the_page_of_equal_large_runs_has_equal_data(

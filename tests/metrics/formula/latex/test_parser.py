@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.formula.latex.commands import sanitize, words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.parser import DEEPEST
+from tests.metrics.formula.samples import as_marked
 
 
 def printed(text: str, released: bool = False) -> str:
@@ -19,30 +20,21 @@ def printed(text: str, released: bool = False) -> str:
 
 
 FORMS = {
-    "x^2_i": "x _ { i } ^ { 2 }",
-    r"\frac12 \dfrac  a {b}": r"\frac { 1 } { 2 } \frac { a } { b }",
+    "x^2_i x''' x'^2": r"x _ { i } ^ { 2 } x ^ { \prime \prime \prime } x ^ { \prime 2 }",
+    r"\frac12 \dfrac  a {b} \hat\alpha": r"\frac { 1 } { 2 } \frac { a } { b } \hat { \alpha }",
     r"a+b \over c": r"\frac { a + b } { c }",
     r"{a+b} \over {c}": r"\frac { a + b } { c }",
-    r"{n \choose k}": r"{ \binom { n } { k } }",
-    r"a \above 1 pt b": r"\frac { a } { b }",
-    r"\hat\alpha": r"\hat { \alpha }",
-    "x''' x'^2": r"x ^ { \prime \prime \prime } x ^ { \prime 2 }",
-    r"\text{if } x": r"\mathrm { i f ~ } x",
-    r"\text{\kern 1 pt x}": r"\mathrm { \kern 1pt ~ x }",
-    r"{\rm d}x {\cal L}": r"\mathrm { d } x { \cal L }",
-    r"\mathrm{\phi\foo\to}": r"\mathrm { \  p h i \  f o o \to }",
+    r"{n \choose k} {a \above 1 pt b}": r"{ \binom { n } { k } } { \frac { a } { b } }",
+    r"\text{if } x \text{\kern 1 pt x}": r"\mathrm { i f ~ } x \mathrm { \kern 1pt ~ x }",
+    r"{\rm d}x {\cal L} \mathrm{\phi\foo\to}": r"\mathrm { d } x { \cal L } \mathrm { \  p h i \  f o o \to }",
     r"\sqrt[3]{x} \root n+1 \of x": r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }",
     r"\sin x \operatorname{sin}x \pmod y": r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y",
-    r"\operatorname*{argmax}_x": r"\operatorname { a r g m a x } _ { x }",
-    r"\lim\limits_{n}": r"\operatorname { l i m } _ { n }",
+    r"\operatorname*{max}_x \lim\limits_{n}": r"\operatorname { m a x } _ { x } \operatorname { l i m } _ { n }",
+    r"\smash[b]{x} \cfrac[l]{a}{b} a,\ldots,b": r"\smash { x } \frac { a } { b } a , . . . , b",
     r"\buildrel a \over =": r"\stackrel { a } { = }",
-    r"\smash[b]{x} \cfrac[l]{a}{b}": r"\smash { x } \frac { a } { b }",
     r"\sum_{\substack{a \\[2pt] b\\c}}": r"\sum _ { \substack { a \\ b \\ c } }",
-    r"a,\ldots,b": "a , . . . , b",
-    r"\big( x \Bigr\rangle": r"\big( x \Bigr\rangle",
-    r"\left( x \middle| y \right]": r"\left( x \middle| y \right]",
-    r"a \hspace { 1 . 5 c m } b": r"a \hspace{1.5cm} b",
-    r"\color{red} x \textcolor{blue}{y}": "x { y }",
+    r"\big( x \Bigr\rangle \left( x \middle| y \right]": r"\big( x \Bigr\rangle \left( x \middle| y \right]",
+    r"a \hspace { 1 . 5 c m } b \color{red} x \textcolor{blue}{y}": r"a \hspace{1.5cm} b x { y }",
     r"50\% \label{eq:1} $$x$$ a \\ b % a comment": r"5 0 \% x a \, b",
     # Environments of rows become arrays.
     r"\begin{equation} x \end{equation}": "x",
@@ -130,17 +122,15 @@ def test_what_is_not_in_the_grammar_is_not_parsed() -> None:
     texts = (r"\left( x", "x }", r"\begin{foo} x \end{foo}", r"a \over b \over c", "{" * 500 + "x" + "}" * 500)
     for text in (*texts, r"\root 3 x", r"\substack a", r"\substack{a & b}", r"\begin{pmatrix*}[r x"):
         assert not normal_form(text).parsed, text
+    # A command without its argument has no normal form at all.
+    for text in (r"\frac { a", r"\sqrt { x", r"\hat", r"\frac"):
+        with pytest.raises(Unbalanced):
+            normal_form(text)
 
 
 def test_a_control_character_is_a_blank() -> None:
     controls = [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF]
     assert {printed(f"x +{chr(code)}y") for code in controls} == {"x + y"}
-
-
-@pytest.mark.parametrize("text", [r"\frac { a", r"\sqrt { x", r"\hat", r"\frac"])
-def test_a_command_without_its_argument_has_no_normal_form(text: str) -> None:
-    with pytest.raises(Unbalanced):
-        normal_form(text)
 
 
 PIECES = sorted(
@@ -166,6 +156,19 @@ def test_any_text_has_tokens_and_the_normal_form_is_its_own(pieces: list[str]) -
     if form.parsed and "tabular" not in text:
         again = normal_form(" ".join(form.tokens))
         assert [token.strip() for token in again.tokens] == [token.strip() for token in form.tokens] or not again.parsed
+
+
+UNCLOSED = {
+    r"\sum_{n=1}^{100 x": r"\sum_{n=1}^{100 x}",
+    r"\left( x^{\left[ 2 \right] \right) y": r"\left( x^{\left[ 2 \right]} \right) y",
+    r"\left( x^{\leftarrow \right) y": r"\left( x^{\leftarrow} \right) y",
+    r"\left( x^{\rightarrow 2 \right) y": r"\left( x^{\rightarrow 2} \right) y",
+    r"x_{a_{b": "x_{a_{b}}",
+}
+
+
+def test_a_script_that_is_not_closed_ends_where_tex_closes_it() -> None:
+    assert as_marked([*UNCLOSED]) == as_marked([*UNCLOSED.values()])
 
 
 SANITIZED = {

@@ -85,7 +85,8 @@ def test_a_larger_image_shows_the_same(typesetter: Typesetter) -> None:
     assert (inked := ImageChops.invert(small).getbbox()) is not None
     assert np.abs(np.subtract(inked, (8, 8, small.width - 8, small.height - 8))).max() <= 2
     inside, other = (each.crop((8, 8, each.width - 8, each.height - 8)) for each in (small, large))
-    assert module.mean_squared_error(inside, other.resize(inside.size)) < 0.04  # 0.07 if moved by 2
+    # It is 0.03 if glyphs are cut, and 0.07 if they are moved by 2.
+    assert module.mean_squared_error(inside, other.resize(inside.size)) < 0.025
 
 
 def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> None:
@@ -110,29 +111,21 @@ def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatc
 
 
 LEAVING_INK = [
-    (r"\frac{a}{b}", r"\frac a b"),
-    (r"\sqrt[3]{x}", r"\sqrt 3 x"),
-    (r"\hat{x}_1^2", r"\hat x 1 2"),
-    (r"\mathbb{R}^{n}", "R n"),
-    (r"\mathrm{d}x \quad \! \,", "d x"),
+    (r"\frac{a}{b} \sqrt[3]{x} \hat{x}_1^2 \mathbb{R}^{n}", r"\frac a b \sqrt 3 x \hat x 1 2 R n"),
+    (r"\mathrm{d}x \quad \! \, \phantom{abc} x^1^2", "d x x 1 2"),
     (r"\left( x \right.", r"\left( x"),
-    (r"\phantom{abc} x", "x"),
-    (r"\underbrace{a+b}_{c}", r"\underbrace a + b c"),
-    (r"\overline{z} \widehat{xy}", r"\overline z \widehat x y"),
-    (r"\xrightarrow[a]{b}", r"\xrightarrow a b"),
-    (r"\overset{a}{\to} \binom{n}{k}", r"a \to \binom n k"),
+    (r"\underbrace{a+b}_{c} \overline{z} \widehat{xy}", r"\underbrace a + b c \overline z \widehat x y"),
+    (r"\xrightarrow[a]{b} \overset{a}{\to} \binom{n}{k}", r"\xrightarrow a b a \to \binom n k"),
     (r"\begin{cases} a & b \\ c & d \end{cases}", r"\left\{ a b c d"),
     (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
     (r"\begin{tabular}{cc} a & \multirow{2}{1cm}{b} \\ c & \end{tabular}", "a b c"),
     (r"\begin{tabular}[t]{cc} a \\[2pt] b \\*[1cm] c \\ \midrule[1pt] d & [x] \end{tabular}", "a b c d [ x ]"),
     (r"\begin{tabular}{cc} a & [5mm] \\ * & b \\ [2pt] c \end{tabular}", "a [ 5 m m ] * b c"),
     (r"\begin{tabular}{cc} a & \makebox[2cm]{b} \tabularnewline[2pt] c \end{tabular}", "a b c"),
-    (r"\lbrack x \rbrack \slash \varGamma", r"\lbrack x \rbrack \slash \varGamma"),
-    (r"\sum\limits_{i}^{n}", r"\sum i n"),
+    (r"\lbrack x \rbrack \slash \varGamma \sum\limits_{i}^{n}", r"\lbrack x \rbrack \slash \varGamma \sum i n"),
     (r"\text{面积} = \boldsymbol{x}", "面 积 = x"),
     (r"a \undefinedcommand b", "a b"),
     (r"\mathrm{" * 20 + "x" + "}" * 20, "x"),
-    (r"x^1^2", "x 1 2"),
     (r"\left( { b } _ \alpha", r"\left( b \alpha"),
 ]
 
