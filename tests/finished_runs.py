@@ -1,4 +1,4 @@
-"""Writes the folder of a finished run of the toy benchmark from rows, without scoring: large runs in little time."""
+"""Finished runs of the toy benchmark, in memory or in a folder, from rows, without scoring: many rows, little time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.sum_table import PackedReplicates
-from beamscore.metrics.version import VERSION
-from beamscore.pipelines.config.settings import check
-from beamscore.pipelines.runs.documents import STATUSES, SUMS_FORMAT, coverage_document
-from beamscore.transforms.slice_labels import slices_of
+from beamscore.pipelines.api.scorer import core_of
+from beamscore.pipelines.config.settings import Configuration, check
+from beamscore.pipelines.runs.documents import STATUSES, Fingerprint, coverage_document
+from beamscore.pipelines.runs.run import Run
+from beamscore.transforms.scored import ScoredSample
+from beamscore.transforms.totals import PartialSums, SliceKey, SliceResult, slice_results
 
 SYSTEM = "predictions"
 
@@ -45,70 +45,74 @@ def row(name: str, similarity: float | None, kind: str = "a", unit: str | None =
     }
 
 
-def write_run(
-    folder: Path,
+def finished(
     rows: Sequence[Row],
     settings: Mapping[str, Any] | None = None,
-    files: int = 1,
-    fingerprint: str = "ff",
+    fingerprint: str | None = "ff",
     predictions: str | None = "aa",
-) -> Path:
-    """Writes a finished run: summary.json, sums.json, and the rows of its samples in some files."""
+) -> Run:
+    """Returns a run of which these are the rows; fingerprint, predictions: those of the records of each slice."""
     config = {"benchmark": "toy", "slices": ["kind"], "bootstrap": {"replicates": 50}, **(settings or {})}
     configuration = check(config, "test")
-    resolved, columns = configuration.resolved(), configuration.columns()
-    bootstrap = Bootstrap(resolved["bootstrap"]["replicates"], resolved["bootstrap"]["seed"])
-    systems: dict[str, dict[str, BootstrapSums]] = {}
+    slices, coverages = results(configuration, rows), {}
+    for name, by_label in slices.items():
+        read = sum(each["system"] == name for each in rows)
+        coverages[name] = coverage_document({**by_label[""].coverage, **{f"{side}.read": read for side in STATUSES}})
+    run = Run.finalised(configuration, slices, coverages, {}, [], [])
+
+    def known(part: Any) -> Any:
+        return msgspec.structs.replace(part, fingerprint=fingerprint, predictions_fingerprint=predictions)
+
+    systems = {
+        name: msgspec.structs.replace(known(each), slices={label: known(part) for label, part in each.slices.items()})
+        for name, each in run.systems.items()
+    }
+    found = run.changed(systems=systems, fingerprint=Fingerprint(len(rows), fingerprint or ""))
+    found.sums = msgspec.structs.replace(run.sums, fingerprint=found.summary.fingerprint)
+    return found
+
+
+def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict[str, SliceResult]]:
+    """Returns the results of these rows, as the pipeline has them, by system and by the label of the slice."""
+    names = tuple(dict.fromkeys(each["system"] for each in rows))
+    core, columns = core_of(configuration, names), configuration.columns()
+    partial = PartialSums(core)
     for each in rows:
-        sums = systems.setdefault(each["system"], {"": BootstrapSums(bootstrap)})
-        if each["statistics"] is not None:
-            values = [json.loads(each[f"slice.{name}"]) for name in columns]
-            for label in ("", *(each.label for each in slices_of(columns, configuration.slice_indexes(), values))):
-                added = sums.setdefault(label, BootstrapSums(bootstrap))
-                added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
-    folder.mkdir(parents=True)
-    common = {"benchmark": "toy", "config": resolved, "fingerprint": {"samples": len(rows), "hash": fingerprint}}
-    benchmark, summary, document = configuration.benchmark, {}, {}
-    for name, sums in systems.items():
-        measured = {label: benchmark.values_within(each.sums(), sums[""].sums()) for label, each in sums.items()}
-        coverage, given = _coverage(name, rows), {"fingerprint": fingerprint, "predictions_fingerprint": predictions}
-        slices = {label: {"coverage": {}, **given, "values": measured[label]} for label in sums if label}
-        summary[name] = {"coverage": coverage, **given, "values": measured[""], "slices": slices}
-        stored = {label: _stored(each) for label, each in sums.items()}
-        document[name] = {"coverage": coverage, **stored.pop(""), "slices": stored}
-    draws = {"replicates": bootstrap.replicates, "seed": bootstrap.seed}
-    (folder / "samples").mkdir()
-    table = pa.Table.from_pylist(list(rows), schema=schema(columns))
+        slices = core.scoring.slicing.of([json.loads(each[f"slice.{name}"]) for name in columns])
+        coverage = {f"{side}.{each['status']}": 1 for side in STATUSES}
+        known = each["sample_id"], names.index(each["system"]), each["status"], each["prediction_status"], each["unit"]
+        statistics = json.loads(each["statistics"] or "null")
+        partial.add_samples([ScoredSample(*known, coverage, slices, statistics=statistics)])
+    totals, clustered = dict(partial.flush()), configuration.settings.cluster is not None
+    found = {}
+    for number, name in enumerate(names):
+        of_system = [(key, each) for key, each in totals.items() if key.system == number]
+        corpus = totals[SliceKey(number)].sums.sums()
+        parts = slice_results(configuration.benchmark, core.confidence, of_system, corpus, clustered)
+        found[name] = {each.key.label: each for each in parts}
+    return found
+
+
+def write_run(
+    folder: Path, rows: Sequence[Row], settings: Mapping[str, Any] | None = None, files: int = 1, **given: Any
+) -> Path:
+    """Writes the `finished` run of these rows: summary.json, sums.json, and the rows in some files."""
+    run = finished(rows, settings, **given)
+    (folder / "samples").mkdir(parents=True)
+    names = [name for name in row("", 0) if name != "slice.kind"]
+    names += [f"slice.{name}" for name in run.configuration.columns()]
+    kinds = {"exact_match": pa.float64(), "similarity": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+    table = pa.Table.from_pylist(list(rows), schema)
+    step = -(-len(rows) // files)
     for number in range(files):
-        step = -(-len(rows) // files)
         path = folder / "samples" / f"samples-{number}.parquet"
         pq.write_table(table.slice(number * step, step), path, row_group_size=1000)
-    sums_document = {"format": SUMS_FORMAT, "unit_bits": 52, **common, "bootstrap": draws, "systems": document}
-    write(folder / "sums.json", sums_document)
+    write(folder / "sums.json", run.sums.document())
+    write(folder / "summary.json", run.summary.document())
     write(folder / "report.md", {})
-    write(folder / "summary.json", {**common, "version": VERSION, "ranking": list(systems), "systems": summary})
     return folder
-
-
-def schema(columns: Sequence[str]) -> Any:
-    names = [name for name in row("", 0) if name != "slice.kind"]
-    place = names.index("unit") + 1
-    names[place:place] = [f"slice.{name}" for name in columns]
-    kinds = {"exact_match": pa.float64(), "similarity": pa.float64()}
-    return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
 
 
 def write(path: Path, document: Any) -> None:
     path.write_text(json.dumps(document))
-
-
-def _coverage(system: str, rows: Sequence[Row]) -> dict[str, Any]:
-    own = [each for each in rows if each["system"] == system]
-    scored = sum(each["statistics"] is not None for each in own)
-    counts = {"read": len(own), "scored": scored, "rejected": len(own) - scored}
-    return coverage_document({f"{side}.{name}": count for side in STATUSES for name, count in counts.items()})
-
-
-def _stored(sums: BootstrapSums) -> dict[str, Any]:
-    replicates = msgspec.to_builtins(PackedReplicates.of(sums.table().below().without_zeros()))
-    return {"sums": sums.sums().units(), "counts": {}, "replicates": replicates}

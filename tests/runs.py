@@ -116,6 +116,11 @@ def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
     return path
 
 
+def wrong(records: Sequence[Record], count: int, text: object = "?" * 9) -> list[Record]:
+    """Returns predictions that are the records, but for the text of the first `count`."""
+    return [*({**each, "text": text} for each in records[:count]), *records[count:]]
+
+
 def plain_score(benchmark: Benchmark[Any, Any, Any], truth: Record, prediction: Record | None) -> SampleScore | None:
     """Scores one sample on its own, as the rules of missing and rejected records say; None: it is out of the score."""
     pair = Pair(

@@ -17,31 +17,14 @@ from tests.runs import command, evaluate, write_lines
 SAMPLES = [toy.sample(index, 0) for index in range(30)]
 TRUTHS = [truth for truth, _ in SAMPLES]
 PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
-FLAGS = ("--slice", "kind", "--no-html", "--set", "bootstrap.replicates=10")
-CONFIG = """\
-benchmark: toy
-sample_id_type: any
-fields:
-  ground_truth: {sample_id: image.id, text: label}
-  predictions: {sample_id: id, text: out.best}
-"""
-
-
-def renamed(truth: dict[str, Any]) -> dict[str, Any]:
-    image = {"id": int(truth["sample_id"][1:])}
-    return {"image": image, "label": truth["text"], "words": truth["words"], "kind": truth["kind"]}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    predictions = [{"id": int(each["sample_id"][1:]), "out": {"best": each["text"]}} for each in PREDICTIONS]
     write_lines(tmp_path / "t.jsonl", TRUTHS)
     write_lines(tmp_path / "p.jsonl", PREDICTIONS)
-    for name, records in (("named-t", [renamed(truth) for truth in TRUTHS]), ("named-p", predictions)):
-        write_lines(tmp_path / f"{name}.jsonl", records)
-        pq.write_table(pa.Table.from_pylist(records), tmp_path / f"{name}.parquet")
-    (tmp_path / "config.yaml").write_text(CONFIG)
+    write_lines(tmp_path / "named-p.jsonl", [{"id": n, "out": {"best": "?"}} for n, _ in enumerate(TRUTHS)])
     return tmp_path
 
 
@@ -51,19 +34,14 @@ def check(truths: str, predictions: str, *more: str) -> tuple[int, list[str], st
     return code, stdout.splitlines(), stderr
 
 
-def test_columns_with_other_names_give_the_same_values(folder: Path) -> None:
-    plain = evaluate(folder / "plain", "t.jsonl", "p.jsonl", *FLAGS)
-    for ending in ("jsonl", "parquet"):
-        given = f"named-t.{ending}", f"named-p.{ending}"
-        named = evaluate(folder / "named", *given, *FLAGS, config=folder / "config.yaml")
-        assert (plain.code, named.code, named.stderr) == (0, 0, "")
-        # The weights of the bootstrap follow from the sample_id, which is another one: the intervals differ.
-        for key in ("values", "coverage"):
-            assert named.summary["systems"]["predictions"][key] == plain.summary["systems"]["predictions"][key]
-        assert {row["sample_id"] for row in named.samples} == {str(index) for index in range(30)}
-        assert command("select", "named", "--output", "hard.jsonl")[::2] == (0, "")
-        truth = json.loads((folder / "hard.jsonl").read_text().partition("\n")[0])["ground_truth"]
-        assert truth["text"] == truth["label"]
+def test_what_is_selected_has_its_fields_under_both_names(folder: Path) -> None:
+    """That columns with other names give the same values is in api/test_arguments."""
+    fields = "fields={ground_truth: {sample_id: image.id, text: label}, predictions: {sample_id: id, text: out.best}}"
+    truths = write_lines(folder / "t2.jsonl", [{"image": {"id": n}, "label": "xx"} for n in range(30)])
+    assert evaluate(folder / "named", truths, "named-p.jsonl", "--no-html", "--set", fields).code == 0
+    assert command("select", "named", "--output", "hard.jsonl")[::2] == (0, "")
+    truth = json.loads((folder / "hard.jsonl").read_text().partition("\n")[0])["ground_truth"]
+    assert (truth["text"], truth["sample_id"]) == (truth["label"], str(truth["image"]["id"]))
 
 
 def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
@@ -116,13 +94,15 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     expected = ", such as bad.jsonl:2: sample_id must be ", " as duplicates, such as bad.jsonl:5: s1"
     for line, number, ending in zip(lines[6:8], (2, 1), expected, strict=True):
         assert line.startswith(f"  {number} of the first records would be rejected{ending}")
+    assert not any("set repeats: true" in line for line in lines)
+    write_lines(folder / "r.jsonl", [{**each, "repeat": number} for each in PREDICTIONS for number in (1, 2)])
+    (line,) = [line for line in check("t.jsonl", "r.jsonl")[1] if "as duplicates" in line]
+    assert line.endswith("; to score several predictions of a sample, give each a repeat, and set repeats: true")
     (folder / "empty").mkdir()
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
 
 
-def test_gates_on_a_slice_that_no_record_is_in_are_refused_if_all_were_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gates_on_a_slice_without_records_are_refused_or_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that change no exit code are told."""
     key = "gates.exact_match @ kind=7"
     told, flags = f"{key}: the run has no slice kind=7 (did you mean kind=1?)", ("--slice", "kind", "--set")
@@ -132,15 +112,6 @@ def test_gates_on_a_slice_that_no_record_is_in_are_refused_if_all_were_read(
     assert check("t.jsonl", "p.jsonl", *flags, f"{key[:-1]}1.minimum=0")[::2] == (0, "")
     monkeypatch.setattr("beamscore.pipelines.inputs.inputs.RECORDS_LOOKED_AT", 29)
     assert check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0")[::2] == (0, "")
-
-
-def test_predictions_with_repeats_that_are_not_scored_are_told_how_to_score_all(folder: Path) -> None:
-    write_lines(folder / "r.jsonl", [{**each, "repeat": number} for each in PREDICTIONS for number in (1, 2)])
-    remedy = "; to score several predictions of a sample, give each a repeat, and set repeats: true"
-    code, lines, _ = check("t.jsonl", "r.jsonl")
-    assert (code, [remedy in line for line in lines if "as duplicates" in line]) == (0, [True])
-    assert evaluate(folder / "out", "t.jsonl", "r.jsonl", "--quiet").stderr.endswith(f"{remedy}\n")
-    assert evaluate(folder / "out", "t.jsonl", "r.jsonl", "--quiet", "--set", "repeats=true").stderr == ""
 
 
 NO_ID = "predictions: no predicted sample_id is in the ground truth"
@@ -160,14 +131,11 @@ REFUSED = {
     "composed.jsonl ids.jsonl": f"{NO_ID} (which has '\\xe9'",
     "t.jsonl no-text.jsonl": "pairs: all of the first 2 would be rejected, such as s0: Expected `str",
     "t.jsonl cut.jsonl.gz": "predictions: none of the first records can be read: cut.jsonl.gz",
-    "done/samples/x.jsonl p.jsonl --output done": "--output done: its result would replace the input",
     "t.jsonl p.jsonl --output t.jsonl": "--output t.jsonl: cannot be written: ",
 }
 
 
 def test_what_the_run_would_refuse_is_refused(folder: Path) -> None:
-    evaluate(folder / "done", "t.jsonl", "p.jsonl", "--no-html")
-    write_lines(folder / "done" / "samples" / "x.jsonl", TRUTHS)
     write_lines(folder / "composed.jsonl", [{"sample_id": "\u00e9", "text": "x"}])
     write_lines(folder / "ids.jsonl", [{"sample_id": "e\u0301", "text": "x"}])
     write_lines(folder / "no-text.jsonl", [{"sample_id": f"s{number}", "text": 5} for number in range(2)])
@@ -212,10 +180,8 @@ def test_a_file_that_breaks_off_is_refused_as_by_the_run(folder: Path) -> None:
     run = evaluate(folder / "kept", "t.jsonl", "p.json", "--no-html")
     assert (run.code, run.stderr) == (2, f"beamscore: {told}")
     assert (folder / "kept" / "summary.json").read_bytes() == before
-    assert check("t.jsonl", "p.json")[::2] == (
-        2,
-        f"beamscore: predictions: none of the first records can be read: {told}",
-    )
+    told = f"beamscore: predictions: none of the first records can be read: {told}"
+    assert check("t.jsonl", "p.json")[::2] == (2, told)
 
 
 def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,18 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.reports import history
-from beamscore.pipelines.runs import history_index
 from beamscore.pipelines.runs.history_index import find_runs
 from beamscore.pipelines.runs.named import find_baseline
 from tests import finished_runs, toy
+from tests.memory_files import ObjectStore
 from tests.page.corpora import page_data
-from tests.runs import Run, command, evaluate, refused, write_lines
+from tests.runs import Run, command, evaluate, refused, write_lines, wrong
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
-
-
-def answers(wrong: int) -> list[Any]:
-    return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(CORPUS)]
 
 
 def run(output: Path, truths: Path, predictions: Any, *more: str, code: int = 0, config: str | Path = "toy") -> Run:
@@ -44,7 +40,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("history")
     folder = root / "scores"
     write_lines(root / "t.jsonl", CORPUS)
-    write_lines(root / "bad.jsonl", answers(30))
+    write_lines(root / "bad.jsonl", wrong(CORPUS, 30))
     for night, name, code in [("2026-01-01", "t", 0), ("2026-01-02", "t", 0), ("deep/2026-01-03", "bad", 1)]:
         more = ("--slice", "kind", "--set", "gates.exact_match.minimum=0.9")
         run(folder / night, root / "t.jsonl", root / f"{name}.jsonl", *more, code=code)
@@ -77,9 +73,7 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_pa
     assert not (tmp_path / "history.html").exists()
 
 
-def test_how_many_runs_a_report_leaves_out_is_told(
-    nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_many_runs_are_left_out_is_told(nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MAX_NIGHTS", 2)
     monkeypatch.setattr(history, "NIGHTS_LISTED", 1)
     assert command("history", nights, "--output", tmp_path)[0] == 0
@@ -89,9 +83,7 @@ def test_how_many_runs_a_report_leaves_out_is_told(
     assert "The last 2 of 3 runs; history.parquet has all." in (tmp_path / "history.html").read_text()
 
 
-def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_changes_them(
-    scores: Path, nights: Path
-) -> None:
+def test_same_runs_give_the_same_bytes_and_a_replaced_or_removed_one_changes_them(scores: Path, nights: Path) -> None:
     def read() -> tuple[str, bytes, bytes]:
         line = command("history", scores, "--no-html")[1].splitlines()[0]
         return line, (scores / "history.parquet").read_bytes(), (scores / "history.md").read_bytes()
@@ -131,14 +123,11 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
         assert (same, last.startswith(f"blessed.txt: {told}")) == (lines, True)
 
 
-def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
+def test_a_night_behind_a_break_is_compared_with_the_one_before_it(scores: Path, nights: Path, tmp_path: Path) -> None:
+    """It has the ground truth of the first three nights, the last of which had 30 of 40 wrong, and lacks 4."""
     other = write_lines(tmp_path / "other.jsonl", [{**truth, "text": truth["text"] + "!"} for truth in CORPUS])
     run(scores / "2026-01-04", other, other, "--slice", "kind")
     assert warnings_of(scores) == []
-    text = (scores / "history.md").read_text()
-    assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
-    assert "—— break ——" in text
-    # The night after it has the ground truth of the first three, the last of which had 30 of 40 wrong, and lacks 4.
     few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
     run(scores / "2026-01-05", nights.parent / "t.jsonl", few, "--slice", "kind")
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
@@ -148,23 +137,16 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     assert "compared with deep/2026-01-03. exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4" in text
 
 
-def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_an_object_store_are_found() -> None:
     """By a commit, or by a summary under its plain name; not by what a run keeps of its own."""
-    listed = {
-        "a/.runs/y/run.json": (1, 1.0),
-        "a/.runs/x/run.json": (1, 2.0),
-        "a/.runs/x/summary.json": (1, 2.0),
-        "a/.runs/w/summary.json": (1, 3.0),
-        "a/summary.json": (1, 2.0),
-        "b/c/summary.json": (7, 3.0),
-        "b/c/samples/samples-1.parquet": (7, 3.0),
-        ".runs/z/run.json": (1, 1.0),
-    }
-    tree = {f"s3://b/scores/{path}": found for path, found in listed.items()}
-    monkeypatch.setattr(history_index, "list_tree", lambda _: tree)
-    for name in ("is_on_disk", "has_folders"):
-        monkeypatch.setattr(history_index, name, lambda _: False)
-    assert find_runs("s3://b/scores") == [".", "a", "b/c"]
+    ObjectStore.clear()
+    for path in (
+        *("a/.runs/y/run.json", "a/.runs/x/run.json", "a/.runs/x/summary.json", "a/.runs/w/summary.json"),
+        *("a/summary.json", "b/c/summary.json", "b/c/samples/samples-1.parquet", ".runs/z/run.json"),
+    ):
+        ObjectStore.FILES[f"mem://b/scores/{path}"] = b""
+    assert find_runs("mem://b/scores") == [".", "a", "b/c"]
+    ObjectStore.clear()
 
 
 @pytest.fixture
@@ -172,7 +154,7 @@ def lucky(tmp_path: Path) -> Path:
     """Three nights with 0, 4 and 8 of 40 answers wrong, the first of which is blessed."""
     truths = write_lines(tmp_path / "t.jsonl", CORPUS)
     for number in (1, 2, 3):
-        given = write_lines(tmp_path / f"{number}.jsonl", answers(4 * number - 4))
+        given = write_lines(tmp_path / f"{number}.jsonl", wrong(CORPUS, 4 * number - 4))
         run(tmp_path / "scores" / f"night-{number}", truths, given)
     (tmp_path / "scores" / "blessed.txt").write_text("night-1  # by Ada: release 3")
     return tmp_path / "scores"
@@ -181,11 +163,9 @@ def lucky(tmp_path: Path) -> Path:
 def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessing(lucky: Path, tmp_path: Path) -> None:
     better = "is better than the median of recent nights by "
     assert warnings_of(lucky)[0].startswith(f"the baseline night-1 {better}")
-    (tmp_path / "gates.yaml").write_text(
-        "benchmark: toy\ngates: {exact_match: {not_worse_than: baseline, margin: 0.9, looks: 2},\n"
-        "        similarity: {not_worse_than: baseline, margin: 0.9, looks: 7}}\n"
-    )
-    given = ("--config", tmp_path / "gates.yaml", "--baseline", lucky / "blessed.txt", "--quiet")
+    gates = [f"--set=gates.{name}={{not_worse_than: baseline, margin: 0.9, looks: {looks}}}"
+             for name, looks in (("exact_match", 2), ("similarity", 7))]  # fmt: skip
+    given = (*gates, "--baseline", str(lucky / "blessed.txt"), "--quiet")
     for night in ("night-2", "night-2", "night-3"):
         assert command("gate", lucky / night, *given)[::2] == (0, "")
     looks = lucky / "blessed.looks.json"
@@ -193,8 +173,8 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     assert list(counted["judged"].values()) == ["night-2", "night-3"]
     counted["judged"].update({f"predictions {number}": f"gone-{number}" for number in range(4)})
     looks.write_text(json.dumps(counted))
-    fourth, flags = write_lines(tmp_path / "4.jsonl", CORPUS[3:]), ("--baseline", str(lucky / "blessed.txt"))
-    found = run(tmp_path / "night-4", tmp_path / "t.jsonl", fourth, *flags, config=tmp_path / "gates.yaml")
+    fourth = write_lines(tmp_path / "4.jsonl", CORPUS[3:])
+    found = run(tmp_path / "night-4", tmp_path / "t.jsonl", fourth, *given)
     assert "gate exact_match: 7 runs were judged against" in found.stderr
     assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of") == 4
     assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
@@ -249,10 +229,7 @@ def test_a_run_is_blessed_only_by_a_line_that_is_read_as_this_run(lucky: Path) -
         median = median.rename(lucky / name)
         assert command("bless", lucky)[0] == 0
         assert find_baseline(str(blessed)) == (str(median), None)
-
-
-def test_what_names_the_baseline_but_cannot_be_read_is_told_and_kept(lucky: Path) -> None:
-    blessed = lucky / "blessed.txt"
+    # What cannot be read is told and kept.
     blessed.write_bytes(b"night-1 \xff\n")
     assert refused("bless", lucky).startswith(f"{blessed}: cannot be read: 'utf-8' codec can't decode byte 0xff")
     assert blessed.read_bytes() == b"night-1 \xff\n"
@@ -291,15 +268,12 @@ def stored_night(folder: Path, number: int, predictions: str, **settings: Any) -
 def test_what_no_night_shows_the_mean_of_a_week_does(tmp_path: Path) -> None:
     """A loss of 5 / 200 with a standard error of 0.011 is 2.3 of them; that of the mean, 0.0042, is a third of it."""
     folders = [stored_night(tmp_path / "scores", number, f"night {number}") for number in range(8)]
-    blessed, gates = tmp_path / "scores" / "blessed.txt", tmp_path / "gates.yaml"
+    blessed = tmp_path / "scores" / "blessed.txt"
     blessed.write_text("blessed")
-    gates.write_text(
-        "benchmark: toy\nslices: [kind]\nbootstrap: {replicates: 50}\n"
-        "gates: {exact_match: {not_worse_than: baseline, looks: 7}}\n"
-    )
 
     def gate(number: int) -> tuple[int, str]:
-        return command("gate", folders[number], "--config", gates, "--baseline", blessed, "--quiet")[::2]
+        judged = "--set=gates.exact_match={not_worse_than: baseline, looks: 7}"
+        return command("gate", folders[number], judged, "--baseline", blessed, "--quiet")[::2]
 
     # Who judges again reads the same, of each night.
     assert [gate(number)[0] for number in (1, 2, 3, 4, 5, 6, 7, 7, 3)] == [4] * 6 + [1, 1, 4]

@@ -43,9 +43,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_turns_out_wrong_while_it_is_read_ends_the_run_with_one_line(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_problem_while_reading_ends_the_run_with_one_line(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sliced = ("evaluate", "toy", *INPUTS, "--slice", "sample_id", "--set")
     end = "there are more than 5; slice by columns with fewer values, or raise limits.slices"
     assert refused(*sliced, "limits.slices=5") == f"slices by sample_id: {end}"
@@ -88,9 +86,7 @@ def test_an_interrupt_while_the_command_is_imported_is_told_in_one_line() -> Non
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "beamscore: interrupted\n")
 
 
-def test_an_interrupt_leaves_one_whole_result_and_a_defect_is_shown_whole(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupts_leave_a_whole_result_and_defects_are_shown(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a runner makes of the signal."""
     run = launch.run
 
@@ -184,9 +180,7 @@ def test_help_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
             assert told is None or details["default"] == float(told[1])
 
 
-def test_the_version_is_that_of_the_distribution_and_completion_knows_the_commands(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_version_is_that_of_the_distribution_and_completion_knows_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "--version") == f"beamscore {VERSION}\n"
     assert importlib.metadata.version("beamscore") == VERSION
     for shell in ("bash", "zsh"):

@@ -23,9 +23,8 @@ from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
 from tests.finished_runs import row, write_run
 from tests.memory_files import ObjectStore
-from tests.runs import Run, command, evaluate, write_lines
+from tests.runs import Record, Run, command, evaluate, write_lines, wrong
 
-Records = Sequence[dict[str, Any]]
 PROBLEM = "ValueError: <b>no page</b>"
 TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
 
@@ -43,12 +42,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
     return documents
 
 
-def wrong(count: int, text: object = "?", of: Records = TRUTHS) -> Records:
-    """Returns predictions of which the first ones have another text."""
-    return [*({**each, "text": text} for each in of[:count]), *of[count:]]
-
-
-def run(output: Path, truths: Records, *more: str, code: int = 0, **systems: Records) -> Run:
+def run(output: Path, truths: Sequence[Record], *more: str, code: int = 0, **systems: Sequence[Record]) -> Run:
     """Evaluates the predictions of some systems."""
     files = {name: write_lines(output.with_suffix(f".{name}.jsonl"), records) for name, records in systems.items()}
     result = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), truths), files, "--quiet", *more)
@@ -56,15 +50,7 @@ def run(output: Path, truths: Records, *more: str, code: int = 0, **systems: Rec
     return result
 
 
-def rows_of(page: Document, title: str) -> list[Any]:
-    """Returns the rows of the tables of a title."""
-    blocks = [block for section in page.sections for block in section.blocks]
-    return [row for each in blocks if isinstance(each, Table) and each.title == title for row in each.rows]
-
-
-def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_cannot_be_made_says_why_and_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "render", Mock(side_effect=ValueError("<b>no page</b>")))
     parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
     first, other = (evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html").output for part in parts)
@@ -88,9 +74,9 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
 MISSING, ALL, OF_SLICE = "?status=missing_prediction", "?", "?slice.kind=7"
 JUDGED: list[Any] = [
     ({"a": TRUTHS}, "", 0, "not judged", []),
-    ({"a": wrong(40)}, "gates.exact_match.minimum=0.9", 1, "fail", [ALL]),
-    ({"a": wrong(30)}, "gates.exact_match.minimum=0.5", 4, "inconclusive", [ALL]),
-    ({"a": wrong(10)}, "gates.exact_match.minimum=0.5", 0, "pass", []),
+    ({"a": wrong(TRUTHS, 40)}, "gates.exact_match.minimum=0.9", 1, "fail", [ALL]),
+    ({"a": wrong(TRUTHS, 30)}, "gates.exact_match.minimum=0.5", 4, "inconclusive", [ALL]),
+    ({"a": wrong(TRUTHS, 10)}, "gates.exact_match.minimum=0.5", 0, "pass", []),
     # Also gates on a slice or on what the run lacks, but for those that change no exit code.
     ({"a": TRUTHS}, 'gates={"exact_match @ kind=0": {minimum: 0.5}}', 0, "pass", []),
     ({"a": TRUTHS}, 'gates={"exact_match @ kind=7": {minimum: 0.9}}', 1, "invalid", [OF_SLICE]),
@@ -98,7 +84,7 @@ JUDGED: list[Any] = [
     # Nothing is scored of one of two systems; too many predictions are missing, or cannot be read.
     ({"a": TRUTHS, "b": [{"sample_id": "other", "text": ""}]}, "", 1, "fail", [f"{ALL}system=b"]),
     ({"a": TRUTHS[10:]}, "max_missing_fraction=0.1", 1, "fail", [MISSING]),
-    ({"a": wrong(10, 5)}, "", 1, "fail", [MISSING]),
+    ({"a": wrong(TRUTHS, 10, 5)}, "", 1, "fail", [MISSING]),
 ]
 
 
@@ -141,7 +127,7 @@ def test_headlines_and_tables_of_all_reports_agree(
     tmp_path: Path, pages: list[Document], count: int, lost: int, won: int, word: str, sentence: str, corrected: str
 ) -> None:
     runs, truths = tmp_path / "runs", TRUTHS[:count]
-    before = [*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]
+    before = [*truths[: count - won], *wrong(truths[count - won :], won, "?" * 99)]
     first = run(runs / "1", truths, "--slice", "kind", a=before).output
     more = ("--slice", "kind", "--baseline", str(first))
     after = [*({**each, "text": each["text"] + "?" * 99} for each in truths[:lost]), *truths[lost:]]
@@ -152,7 +138,9 @@ def test_headlines_and_tables_of_all_reports_agree(
     _, report, comparison, history = pages
     for page, title in zip((report, comparison, history), TITLES, strict=True):
         assert (page.verdict.judgement, {each.difference.verdict for each in page.differences}) == (judgement, {word})
-        cells = [cell if isinstance(cell, tuple) else [cell] for row in rows_of(page, title) for cell in row]
+        blocks = [block for section in page.sections for block in section.blocks]
+        rows = [row for each in blocks if isinstance(each, Table) and each.title == title for row in each.rows]
+        cells = [cell if isinstance(cell, tuple) else [cell] for row in rows for cell in row]
         words = [part.text for cell in cells for part in cell if isinstance(part, Word) and part.text != "–"]
         assert words == [word] * 2
         assert f"exact_match {VERBS[word]} " in page.verdict.sentence
@@ -253,16 +241,11 @@ def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, name: str,
     assert page_link("mem://b/runs", output, name) is None
 
 
-def test_a_page_has_the_command_that_draws_a_sample_where_its_run_tells_it() -> None:
+def test_a_page_has_no_command_that_draws_where_its_run_does_not_tell_it() -> None:
+    """That of a run that tells it is among the kept reports."""
     summary = {"config": {"ground_truth": ["t"], "predictions": {"a": ["p"]}}, "systems": {"a": {}}}
-    drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth t --predictions a=p"
-    for line, commands in {
-        "beamscore evaluate c.yaml --set x=1 --set=y=2": [drawn],
-        "beamscore evaluate --set x=1": [],
-        "beamscore merge one two": [],
-        "beamscore.Evaluate": [],
-    }.items():
-        assert list(evaluation._draw_commands(summary, {"command": line.split()})) == commands
+    for line in ("beamscore evaluate --set x=1", "beamscore merge one two", "beamscore.Evaluate"):
+        assert list(evaluation._draw_commands(summary, {"command": line.split()})) == []
 
 
 def test_a_baseline_that_another_run_has_replaced_is_not_compared(tmp_path: Path) -> None:

@@ -135,8 +135,8 @@ def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
     return {"ranking": list(places), "systems": dict.fromkeys(places, system), "ranking_by": {"places": ranked}}
 
 
-def gate(verdict: str, blocks: bool = True) -> GateVerdict:
-    of = {"gate": "g", "tier": "blocking", "system": "b", "metric": "m", "slice": "kind=1", "judge": "interval"}
+def gate(verdict: str, blocks: bool = True, system: str | None = "b") -> GateVerdict:
+    of = {"gate": "g", "tier": "blocking", "system": system, "metric": "m", "slice": "kind=1", "judge": "interval"}
     return msgspec.convert({**of, "verdict": verdict, "blocks": blocks, "reason": "r"}, GateVerdict)
 
 
@@ -159,7 +159,7 @@ OF_TWO = f"a ranks first of 2 systems: {HALF}b has exact_match 0.5000."
         (3, TWO, (gate("fail", False), gate("pass")), (), "pass", f"1 of 2 gates pass, 1 fail. {OF_TWO}"),
         (3, TWO, (gate("invalid"), gate("fail"), gate("inconclusive"), gate("fail", False)), (), "fail",
          f"0 of 4 gates pass, 2 fail, 1 invalid, 1 inconclusive. {OF_TWO}"),
-        (3, TWO, (gate("inconclusive"), gate("invalid")), (), "invalid",
+        (3, TWO, (gate("inconclusive"), gate("invalid", system=None)), (), "invalid",
          f"0 of 2 gates pass, 1 invalid, 1 inconclusive. {OF_TWO}"),
         (3, TWO, (gate("pass"),), (ALL,), "fail", f"1 of 1 gates pass. {OF_TWO}"),
     ],
@@ -170,5 +170,9 @@ def test_a_run_is_judged_by_what_it_scored_and_its_gates(
     found = judging.judge_run(summary(scored, places), ToyBenchmark, gates, failures)
     assert (found.judgement, found.sentence) == (judgement, sentence)
     of_failures = [Link("few", {"status": "rejected"}, 1), Link("all", {}, 1)]
-    of_gates = [Link(f"g ({each.verdict}): r", {"slice.kind": "1"}, 1) for each in gates if each.verdict != "pass"]
+    of_gates = [
+        Link(f"g ({each.verdict}): r", {"slice.kind": "1"}, 1 if each.system else 0)
+        for each in gates
+        if each.verdict != "pass"
+    ]
     assert list(found.reasons) == [*of_failures[2 - len(failures) :], *of_gates]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.measured import spec_of
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
@@ -25,7 +24,7 @@ from beamscore.pipelines.config.settings import Configuration
 from beamscore.pipelines.runs import documents
 from beamscore.pipelines.runs.gates import decide, gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
-from beamscore.transforms import totals
+from tests.finished_runs import SYSTEM, finished, row
 
 REPLICATES = 200
 SAMPLES = 400
@@ -37,36 +36,21 @@ def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
     return replace(checked, settings=msgspec.structs.replace(checked.settings, gates=dict(gates)))
 
 
-class Part(NamedTuple):
-    """What a run says of a slice, and its sums."""
-
-    summary: documents.SystemSummary
-    sums: documents.SystemSums
-
-
-def slice_of(
-    right: int, samples: int, first: int = 0, left_out: int = 0, *, replicates: int = REPLICATES
-) -> totals.SliceResult:
-    """Of `samples` samples from number `first` on, the first `right` are right; `left_out` others were rejected."""
-    bootstrap = Bootstrap(replicates)
-    sums = BootstrapSums(bootstrap)
-    for number in range(samples):
-        equal = int(number < right)
-        sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
-    counts = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
-    counted = totals.SliceTotals(sums, {f"ground_truth.{status}": count for status, count in counts.items()})
-    given = (totals.SliceKey(0), counted)
-    (found,) = totals.slice_results(configuration({}).benchmark, 0.95, [given], Sums(), clustered=False)
-    return found
+Part = tuple[documents.SystemSummary, documents.SystemSums]
+"""What a run says of a slice, and its sums."""
 
 
 @cache
-def part(right: int, samples: int = SAMPLES, *more: int, predictions: str | None = "") -> Part:
-    """Returns what a run says of `slice_of` these; predictions: their fingerprint, by default one for each `right`."""
-    found = slice_of(right, samples, *more)
-    summary = documents.SystemSummary.of(found, documents.slice_coverage(found.coverage), 0, slices={})
-    known = {"fingerprint": None, "predictions_fingerprint": f"{right} right" if predictions == "" else predictions}
-    return changed(Part(summary, documents.SystemSums.of(found, coverage={}, slices={})), **known)
+def part(right: int, samples: int = SAMPLES, first: int = 0, out: int = 0, *, predictions: str | None = "") -> Part:
+    """Of `samples` samples from number `first` on, the first `right` are right; `out` others are left out, as rejected.
+
+    predictions: their fingerprint, by default one for each `right`.
+    """
+    rows = [row(f"s{first + number}", float(number < right)) for number in range(samples)]
+    rows += [row(f"out {number}", None) for number in range(out)]
+    settings = {"slices": [], "bootstrap": {"replicates": REPLICATES}}
+    found = finished(rows, settings, None, f"{right} right" if predictions == "" else predictions)
+    return found.systems[SYSTEM], found.sums.systems[SYSTEM]
 
 
 CONFIG = {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}
@@ -94,7 +78,7 @@ def baseline(right: int, *more: int, systems: Sequence[str] = ("ours",), **chang
 
 
 def changed(part: Part, **values: Any) -> Part:
-    return part._replace(summary=msgspec.structs.replace(part.summary, **values))
+    return msgspec.structs.replace(part[0], **values), part[1]
 
 
 def evaluated(
@@ -138,7 +122,7 @@ def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(
     gate: Gate, word: Any, reason: str, value: float, ends: tuple[float, float] | None
 ) -> None:
     """320 of 400 samples are right: the interval is some 0.8 +- 0.04."""
-    known = part(320).summary
+    known, _ = part(320)
     low, high = ends or known.intervals["exact_match"] or (0.0, 0.0)
     assert ends or (0.755 < low < 0.77 and 0.83 < high < 0.845)
     shown = changed(part(320), values={**known.values, "exact_match": value}, intervals={"exact_match": (low, high)})
@@ -188,6 +172,13 @@ def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(
     assert low - 1e-9 <= difference <= high + 1e-9
     shown = f"{difference:+.4g}" + ("" if "judge" in more else f" ({low:+.4g} to {high:+.4g})")
     assert found.reason.partition("; a margin of ")[0] == f"{shown} from the baseline{claim}"
+
+
+def test_a_difference_has_as_many_digits_as_tell_it_from_the_margin() -> None:
+    """299 / 399 - 320 / 400 = -0.0506266: only the first of these margins is the same number in four digits."""
+    for margin, word, shown in ((0.050626, "fail", "-0.050627"), (0.0507, "inconclusive", "-0.05063")):
+        found = verdict(Gate(not_worse_than="baseline", margin=margin, **POINT), part(299, 399), baseline(320))
+        assert (found.verdict, found.reason.partition(" ")[0]) == (word, shown)
 
 
 def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() -> None:
@@ -323,7 +314,7 @@ def test_in_the_mean_runs_with_equal_predictions_of_a_system_count_once() -> Non
 def test_predictions_of_a_week_that_was_not_read_are_not_judged_by_half() -> None:
     """Those of the baseline itself are no look, and close no week."""
     against, gate = baseline(320), Gate(not_worse_than="baseline", looks=30)
-    against.judged = JudgedRuns({"tonight": 7, "later": 20}, {})
+    against.judged = JudgedRuns({"tonight": 7, "later": 21}, {})
     found = verdict(gate, part(330, predictions="tonight"), against)
     assert (found.verdict, "beamscore gate" in found.reason) == ("inconclusive", True)
     against.judged = JudgedRuns({"320 right": 0}, {})
@@ -412,7 +403,7 @@ UNMEASURED = "the metric was not measured"
 OURS = {"ours": {"": GOOD}}
 NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
 NOTHING_DRAWN = PackedReplicates.of(SumTable.of([Sums()] * REPLICATES))
-UNDRAWN = {"ours": {"": GOOD._replace(sums=msgspec.structs.replace(GOOD.sums, replicates=NOTHING_DRAWN))}}
+UNDRAWN = {"ours": {"": (GOOD[0], msgspec.structs.replace(GOOD[1], replicates=NOTHING_DRAWN))}}
 NO_INTERVAL = (
     "has no interval: fewer than half of the replicates have a value, all have the same, there are none, or the metric "
     "has no denominator"
@@ -434,14 +425,12 @@ OF_METRIC = [
 ]
 OF_BASELINE = [
     (None, "there is no baseline; give --baseline RUN"),
-    (baseline(1, benchmark="chart"), "it is a run of chart, not of toy"),
-    (baseline(1, config={**CONFIG, "protocol": "released"}), 'it used protocol: "released" instead of null'),
-    (baseline(1, version="0.3.0"), "it was made by beamscore 0.3.0, which may score differently from 0.2.0"),
+    # What else makes runs differ, for each use of them, is in test_differences.
     (baseline(1, fingerprint=documents.Fingerprint(7, "ab" * 16)),
      "it has a different ground truth: 7 samples (abababab) instead of 400 (abababab)"),
     (baseline(1, systems=("a", "b")),
      "the baseline has no system ours; give --baseline RUN:SYSTEM with one of a, b"),
-    (baseline(0, 0), f"{UNMEASURED} in the baseline"),
+    (baseline(0, 0, 0, 1), f"{UNMEASURED} in the baseline"),
     (baseline(40, 40), OTHER_SAMPLES),
 ]  # fmt: skip
 SLICE = "exact_match @ kind=1"
@@ -457,7 +446,7 @@ ACCIDENTS: list[tuple[str, Gate, Any, Run | None, str]] = [
     ("exact_match", NOT_WORSE, {"ours": {"": part(40, 40)}}, baseline(SAMPLES), OTHER_SAMPLES),
     (SLICE, NOT_LAST, {"ours": {"kind=1": GOOD}, "last": {"": GOOD}}, None, "last has no such slice"),
     ("exact_match", NOT_LAST, OURS, None, "the run has no system last"),
-    ("exact_match", NOT_LAST, {**OURS, "last": {"": part(0, 0)}}, None, f"{UNMEASURED} in last"),
+    ("exact_match", NOT_LAST, {**OURS, "last": {"": part(0, 0, 0, 1)}}, None, f"{UNMEASURED} in last"),
 ]  # fmt: skip
 
 

@@ -57,9 +57,7 @@ def test_the_sums_never_imply_more_units_than_differ(changes: list[float]) -> No
             assert least_differing(paired) == pytest.approx(differing)
 
 
-def test_only_what_the_metric_depends_on_chooses_the_candidates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_a_metric_depends_on_chooses_the_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.2; of d nothing changes."""
     values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
     kinds = dict(zip("abcd", "xxyy", strict=True))

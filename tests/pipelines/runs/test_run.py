@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.errors import UsageError
-from beamscore.pipelines.config.settings import Settings, check, load
-from beamscore.pipelines.runs.documents import coverage_document, coverage_text, verdict_lines
+from beamscore.pipelines.config.settings import Settings, load
+from beamscore.pipelines.runs.documents import coverage_text, verdict_lines
 from beamscore.pipelines.runs.gates import coverage_failures
 from beamscore.pipelines.runs.ranking import rank
 from beamscore.pipelines.runs.run import Run
-from tests.finished_runs import row, write, write_run
-from tests.pipelines.runs.test_gates import slice_of
+from tests.finished_runs import finished, row, write, write_run
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
@@ -32,9 +31,8 @@ def coverage(rejected: int = 0, read: int = 10, missing: int = 0, balanced: bool
     return {"ours": {"coverage": {**sides, "balanced": balanced}}}
 
 
-@pytest.mark.parametrize("missing", ["wrong", "exclude"])
-def test_too_many_rejected_records_or_missing_predictions_fail(missing: Any) -> None:
-    settings = Settings(benchmark="toy", missing=missing, max_rejected_fraction=0.1, max_missing_fraction=0.5)
+def test_too_many_rejected_records_or_missing_predictions_fail() -> None:
+    settings = Settings(benchmark="toy", max_rejected_fraction=0.1, max_missing_fraction=0.5)
     failures = coverage_failures(coverage(rejected=40, read=396, missing=225, balanced=False), settings)
     assert [each.text for each in failures[:2]] == [
         "ours: 40 of 396 predictions were rejected, more than max_rejected_fraction 0.1 allows; see quarantine/",
@@ -113,11 +111,12 @@ def test_sums_of_an_earlier_format_are_read_and_those_of_others_refused(tmp_path
 
 
 def run_of(systems: Mapping[str, tuple[int, ...]], replicates: int = 100) -> Run:
-    """Returns a run of systems, each a `slice_of` its numbers."""
-    configuration = check({"benchmark": "toy", "bootstrap": {"replicates": replicates}}, "test")
-    slices = {name: {"": slice_of(*each, replicates=replicates)} for name, each in systems.items()}
-    coverages = {name: coverage_document(each[""].coverage) for name, each in slices.items()}
-    return Run.finalised(configuration, slices, coverages, {}, [], [])
+    """Returns a run of systems: how many of how many samples are right, from which number on; of 0, one is rejected."""
+    rows = []
+    for name, (right, count, *first) in systems.items():
+        values: list[float | None] = [float(place < right) for place in range(count)]
+        rows += [row(f"s{place}", value, system=name) for place, value in enumerate(values or [None], sum(first))]
+    return finished(rows, {"slices": [], "bootstrap": {"replicates": replicates}})
 
 
 def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
