@@ -90,6 +90,13 @@ def await_servers(what: str, ready: Callable[[], bool], servers: Iterable[Server
         time.sleep(0.1)
 
 
+def wait_until(done: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def free_ports(count: int) -> list[int]:
     """Returns ports that nothing listened to just now.
 
@@ -109,3 +116,9 @@ def listens(port: int, host: str = "localhost") -> bool:
     """Tells that something listens; raises OSError where nothing does."""
     with socket.create_connection((host, port), timeout=1):
         return True
+
+
+def bare_environment(python: Path) -> dict[str, str]:
+    """Returns the environment variables of a process that knows nothing of the checkout, and finds `python` first."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST", "VIRTUAL"))}
+    return {**kept, "PATH": f"{python.parent}{os.pathsep}{kept['PATH']}"}

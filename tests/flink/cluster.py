@@ -179,11 +179,10 @@ class FlinkCluster:
         )
 
     def _start(self) -> None:
-        for name in ("conf", "logs", "tmp"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
         configuration = self.folder / "conf"
-        lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
-        (configuration / "config.yaml").write_text("".join(lines))
+        for folder in (configuration, self.logs, self.folder / "tmp"):
+            folder.mkdir(parents=True, exist_ok=True)
+        (configuration / "config.yaml").write_text("".join(f"{key}: {each}\n" for key, each in self._settings.items()))
         (configuration / "log4j.properties").write_text(_LOG4J)
         install_project(self.project)
         command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.corpus import Corpus, generated
 from tests.flink.cluster import FlinkCluster
 from tests.flink.install import PROJECT
 from tests.runs import Run, evaluate
 
 FOLDER = Path(__file__).parent
-SLICES = ("--slice", "source", "--slice", "tags")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,16 +35,7 @@ def sides_of(benchmark: str) -> tuple[Path, Path]:
     return corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
 
 
-def traffic_rules(count: int) -> Corpus:
-    """Returns a generated corpus of `count` samples, one file a side, that is kept for the next time."""
-    return generated("traffic_rules", count)
-
-
 def evaluate_well(output: Path, benchmark: str, sides: tuple[Path, Path], *more: str) -> Run:
     run = evaluate(output, *sides, *more, config=benchmark)
     assert (run.code, run.stderr) == (0, "")
     return run
-
-
-def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
-    return evaluate_well(output, "traffic_rules", (corpus.ground_truth, corpus.predictions), *SLICES, *more)

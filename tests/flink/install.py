@@ -24,9 +24,8 @@ RUNNER_SHA256 = "76ce467579ec36321034277084d320181263d43ad3f663d153bb7eeb5b5732c
 
 POM = Path(__file__).with_name("pom.xml")
 PROJECT = Path(__file__).resolve().parents[2]
-_PACKAGES = ("metrics", "transforms", "pipelines")
 _UV = (sys.executable, "-m", "uv")
-_FILES = ("__init__.py", "py.typed", "setup.py", "README.md", "LICENSE")
+_NOT_OURS = ".venv* .git .types .hypothesis out node_modules build dist *.egg-info __pycache__ .*_cache"
 
 
 def cache() -> Path:
@@ -105,7 +104,7 @@ def worker_python() -> Path:
 def install_project(folder: Path) -> None:
     """Installs the project as it is now into `folder`, for Python to find it before any other."""
     with tempfile.TemporaryDirectory() as scratch:
-        install(worker_python(), "--no-deps", "--target", folder, _source(Path(scratch)))
+        install(worker_python(), "--no-deps", "--target", folder, source(Path(scratch)))
 
 
 def new_environment(folder: Path, *requirements: str | Path, python: str | Path = sys.executable) -> Path:
@@ -125,18 +124,12 @@ def _install(folder: Path, versions: list[str]) -> None:
         constraints = Path(scratch, "constraints.txt")
         kept = [version for version in versions if not version.startswith(("pip=", "setuptools=", "beamscore="))]
         constraints.write_text("\n".join(kept))
-        new_environment(folder, "-c", constraints, _source(Path(scratch)))
+        new_environment(folder, "-c", constraints, source(Path(scratch)))
 
 
-def _source(scratch: Path) -> Path:
-    """Copies what is installed, so that building it leaves nothing in the source tree."""
-    source = scratch / "source"
-    source.mkdir()
-    for name in _PACKAGES:
-        shutil.copytree(PROJECT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in _FILES:
-        shutil.copy(PROJECT / name, source / name)
-    return source
+def source(scratch: Path) -> Path:
+    """Returns a copy of the project as it is now, which is built in place of the working tree."""
+    return shutil.copytree(PROJECT, scratch / "source", ignore=shutil.ignore_patterns(*_NOT_OURS.split()))
 
 
 if __name__ == "__main__":

@@ -7,47 +7,31 @@ import json
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from beamscore.metrics.registry import benchmark_names
-from tests.flink.install import install, new_environment, run
+from tests.flink.install import PROJECT, install, new_environment, run, source
 from tests.runs import evaluate, write_lines
-from tests.worker_pool import bare_environment, portable_cluster, started_workers
+from tests.servers import bare_environment
 
 pytestmark = pytest.mark.dist
 
-PROJECT = Path(__file__).resolve().parents[2]
-_NOT_OURS = shutil.ignore_patterns(
-    ".venv*", ".git", "out", "node_modules", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
-)
 SIDES = ("ground_truth", "predictions")
 FLOORS = ("metrics", "transforms", "pipelines")
 BENCHMARKS = [name for name in benchmark_names() if name != "toy"]
 
 
-def build_source(folder: Path) -> Path:
-    """Returns the source distribution of the project as it is now; nothing is left in the working tree."""
-    tree = folder / "tree"
-    shutil.copytree(PROJECT, tree, ignore=_NOT_OURS)
-    run(new_environment(folder / "tools", "build>=1,<2"), "-m", "build", "--sdist", "--outdir", folder / "sdist", tree)
-    (archive,) = (folder / "sdist").glob("*.tar.gz")
-    shutil.rmtree(tree)
-    return archive
-
-
 @dataclass(frozen=True)
 class Installed:
-    """The distribution, the Python of the environment with it, a folder of its own, and a cluster: options and logs."""
+    """The distribution, the Python of the environment with it, the versions of the others, and a folder of its own."""
 
     archive: Path
     python: Path
+    constraints: Path
     folder: Path
-    cluster: list[str]
-    logs: Path
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Runs a program of the environment, in the folder."""
@@ -57,17 +41,17 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     base = tmp_path_factory.mktemp("dist")
-    archive, folder, constraints = build_source(base), base / "elsewhere", base / "constraints.txt"
+    run(new_environment(base / "tools", "build>=1,<2"), "-m", "build", "--sdist", "--outdir", base, source(base))
+    (archive,) = base.glob("*.tar.gz")
     # With the versions that are installed here.
     versions = {found.name: found.version for found in importlib.metadata.distributions()}
     others = versions.keys() - {"beamscore", "pip", "setuptools"}
+    constraints, folder = base / "constraints.txt", base / "elsewhere"
     constraints.write_text("".join(f"{name}=={versions[name]}\n" for name in others))
-    python = new_environment(base / "environment", "-c", constraints, archive)
     shutil.copytree(PROJECT / "tests" / "corpora", folder)
-    with portable_cluster(python, base) as options:
-        yield Installed(archive, python, folder, options, base)
+    return Installed(archive, new_environment(base / "environment", "-c", constraints, archive), constraints, folder)
 
 
 def test_the_distribution_has_the_packages_the_configurations_and_the_license(installed: Installed) -> None:
@@ -87,41 +71,29 @@ def test_the_distribution_has_the_packages_the_configurations_and_the_license(in
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_a_pool_of_workers_gives_the_bytes_of_a_local_run(installed: Installed, benchmark: str, tmp_path: Path) -> None:
+def test_worker_processes_give_the_bytes_of_a_local_run(installed: Installed, benchmark: str, tmp_path: Path) -> None:
     if benchmark == "formula" and not shutil.which("latex"):
         pytest.skip("needs TeX")
     truths, predictions = (str(installed.folder / benchmark / f"{side}.jsonl") for side in SIDES)
-    inputs = ["--ground-truth", truths, "--predictions", predictions, "--slice", "source"]
-    workers = started_workers(installed.logs)
-    done = installed.run("beamscore", "evaluate", benchmark, *inputs, "--output", tmp_path / "pool", *installed.cluster)
+    inputs = ["--ground-truth", truths, "--predictions", predictions, "--slice", "source", "--processes", "2"]
+    done = installed.run("beamscore", "evaluate", benchmark, *inputs, "--output", tmp_path / "there")
     assert done.returncode == 0, done.stderr
-    assert started_workers(installed.logs) > workers, "the job did not run in the pool"
     local = evaluate(tmp_path / "local", truths, predictions, "--slice", "source", config=benchmark)
     assert local.code == 0, local.stderr
     for name, content in local.bytes().items():
-        assert (tmp_path / "pool" / name).read_bytes() == content, name
-
-
-def test_the_launcher_of_the_template_runs_without_the_checkout(installed: Installed, tmp_path: Path) -> None:
-    shutil.copy(PROJECT / "configs" / "dataflow" / "launch.py", tmp_path)
-    parameters = [f"--{name}=chart/{name}.jsonl" for name in SIDES]
-    done = installed.run("python", tmp_path / "launch.py", "--config=chart", *parameters, "--output=out/launched")
-    assert done.returncode == 0, done.stderr
-    assert (installed.folder / "out" / "launched" / "summary.json").exists()
+        assert (tmp_path / "there" / name).read_bytes() == content, name
 
 
 @pytest.fixture(scope="module")
 def plugin(installed: Installed) -> str:
     """Installs the package of tests/plugin beside beamscore; returns the name of its benchmark."""
-    source = installed.folder.parent / "plugin"
-    shutil.copytree(PROJECT / "tests" / "plugin", source)
-    constraints = source.with_name("constraints.txt")
-    for arguments in (("--no-deps", source), ("pytest", "pytest-timeout", "hypothesis")):
-        install(installed.python, "-c", constraints, *arguments)
+    package = shutil.copytree(PROJECT / "tests" / "plugin", installed.folder.with_name("plugin"))
+    for arguments in (("--no-deps", package), ("pytest", "pytest-timeout", "hypothesis")):
+        install(installed.python, "-c", installed.constraints, *arguments)
     return "word_error_rate"
 
 
-def test_a_benchmark_of_another_package_is_listed_configured_and_run_on_a_pool_of_workers(
+def test_a_benchmark_of_another_package_is_listed_configured_and_run_by_worker_processes(
     installed: Installed, plugin: str, tmp_path: Path
 ) -> None:
     done = installed.run("beamscore", "benchmarks", plugin)
@@ -135,17 +107,17 @@ def test_a_benchmark_of_another_package_is_listed_configured_and_run_on_a_pool_o
     for side, texts in sides.items():
         records = [{"sample_id": name, "text": text} for name, text in texts.items()]
         inputs.append(f"--{side}={write_lines(tmp_path / f'{side}.jsonl', records)}")
-    for name, options in {"local": [], "pool": installed.cluster}.items():
-        output = f"--output={tmp_path / name}"
-        done = installed.run("beamscore", "evaluate", plugin, *inputs, output, *options)
+    for number in "12":
+        output = (f"--output={tmp_path / number}", f"--processes={number}")
+        done = installed.run("beamscore", "evaluate", plugin, *inputs, *output)
         assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "local" / "summary.json").read_text())
+    summary = json.loads((tmp_path / "1" / "summary.json").read_text())
     # a: one substitution and one deletion of 3 words; b has no prediction: 2 deletions of 2 words.
     assert summary["systems"]["predictions"]["values"] == {"word_error_rate": 4 / 5, "exact_match": 0.0}
-    report = (tmp_path / "local" / "report.md").read_text()
+    report = (tmp_path / "1" / "report.md").read_text()
     assert report.index("| b ") < report.index("| a "), "lower is better: the highest rate is the worst sample"
     for name in ("summary.json", "sums.json", "report.md"):
-        assert (tmp_path / "local" / name).read_bytes() == (tmp_path / "pool" / name).read_bytes()
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
 def test_the_laws_hold_for_a_benchmark_of_another_package(installed: Installed, plugin: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker_pool import bare_environment
+from tests.servers import bare_environment
 
 pytestmark = pytest.mark.dist
 
@@ -130,14 +130,6 @@ def test_files_and_a_transform_change_nothing_more_than_a_pipeline_does(tmp_path
     )
 
 
-def foreign(folder: Path, *names: str) -> Path:
-    """Returns `folder` with packages of these names, none of which can be imported."""
-    for name in names:
-        (folder / name).mkdir()
-        (folder / name / "__init__.py").write_text("raise ImportError(f'this is the {__name__} of somebody else')\n")
-    return folder
-
-
 @pytest.mark.parametrize(
     ("program", "names", "more"),
     [
@@ -151,11 +143,14 @@ def test_the_command_and_its_workers_import_what_is_installed(
 ) -> None:
     if not PROGRAM.exists():
         pytest.skip("needs the program beamscore beside this Python")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError(f'the {__name__} of somebody else')\n")
     inputs = [f"--{side}={CORPUS / side.replace('-', '_')}.jsonl" for side in ("ground-truth", "predictions")]
     flags = ["--output", "out", "--set", "bootstrap.replicates=2", "--quiet", *more]
     done = subprocess.run(
         [*program, "evaluate", "traffic_rules", *inputs, *flags],
-        cwd=foreign(tmp_path, *names),
+        cwd=tmp_path,
         env=bare_environment(Path(sys.executable)),
         capture_output=True,
         text=True,

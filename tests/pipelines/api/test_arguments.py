@@ -19,15 +19,15 @@ PREDICTIONS: list[dict[str, Any]] = [{"sample_id": str(n), "text": "x" * n} for 
 FILES = ("t.jsonl", "p.jsonl")
 
 
+def write(*sides: list[dict[str, Any]]) -> None:
+    for name, records in zip(FILES, sides, strict=True):
+        write_lines(Path(name), records)
+
+
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(TRUTHS, PREDICTIONS)
-
-
-def write(*sides: list[dict[str, Any]]) -> None:
-    for name, records in zip(FILES, sides, strict=True):
-        write_lines(Path(name), records)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -79,26 +79,24 @@ def test_numbers_of_numpy_are_numbers_and_a_setting_is_no_option() -> None:
 
 @pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
 def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan_is_absent(form: Any) -> None:
-    def record(value: Any, **more: Any) -> dict[str, Any]:
+    def rules(value: Any, **more: Any) -> list[dict[str, Any]]:
         rule = {"id": 1, "matches": 1, "properties": {"a": 1.0, "b": value}, "centerlines": [1]}
-        return {"sample_id": "a", "rules": [rule], **more}
+        return [{"sample_id": "a", "rules": [rule], **more}]
 
-    def rules(value: Any, **more: Any) -> Any:
-        return form([record(value, **more)])
+    def evaluated(truths: Any, predictions: Any, **more: Any) -> beamscore.Result:
+        return beamscore.evaluate("traffic_rules", form(truths), form(predictions), replicates=0, **more)
 
     for value in (math.inf, -math.inf, np.float32("inf"), math.nan, np.float32("nan")):
         with pytest.warns(UserWarning, match="1 prediction record rejected"):
-            found = beamscore.evaluate("traffic_rules", rules(None), rules(value), replicates=0)
+            found = evaluated(rules(None), rules(value))
         assert found.values["overall.f1"] == 0
         assert [each.message.endswith("NaN and Infinity are not JSON") for each in found.rejected] == [True]
         with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
-            beamscore.score("traffic_rules", record(None), record(value))
-    truths = rules(None, z={"within": math.nan})
-    found = beamscore.evaluate("traffic_rules", truths, rules(None), slices=["z"], replicates=0)
+            beamscore.score("traffic_rules", *rules(None), *rules(value))
+    found = evaluated(rules(None, z={"within": math.nan}), rules(None), slices=["z"])
     assert (found.values["overall.f1"], list(found.slices)) == (1, ['z={"within": null}'])
     # pandas has NaN in place of a missing value.
-    nothing = form([{"sample_id": "a", "rules": math.nan}])
-    found = beamscore.evaluate("traffic_rules", rules(None), nothing, replicates=0)
+    found = evaluated(rules(None), [{"sample_id": "a", "rules": math.nan}])
     assert found.coverage["predictions"]["scored"] == 1
 
 

@@ -184,7 +184,7 @@ def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_n
 Line: Any = namedtuple("Line", ["text"])
 
 
-def test_any_form_of_records_without_ids_is_paired_by_position() -> None:
+def test_any_form_of_records_without_ids_is_paired_by_position_and_a_table_has_its_rows() -> None:
     records = [{"text": "a"}, {"text": "b"}, {"text": "c"}]
     lines, table = [Line(**each) for each in records], pa.Table.from_pylist(records)
     for truths, predictions in itertools.product([records, lines, table], repeat=2):
@@ -193,13 +193,11 @@ def test_any_form_of_records_without_ids_is_paired_by_position() -> None:
             scorer.update(truths, predictions)
         found = scorer.compute()
         assert (found.values["exact_match"], found.samples["sample_id"].to_pylist()) == (1, list("012345"))
-
-
-def test_a_table_has_its_rows_also_where_none_of_its_columns_is_needed() -> None:
+    # Also where none of its columns is needed.
     other = [{"other": 1}] * 3
     for data in (other, pa.Table.from_pylist(other)):
         scorer = beamscore.Scorer("toy", replicates=0)
-        scorer.update([{"text": "a"}] * 3, data)
+        scorer.update(records, data)
         with pytest.warns(UserWarning, match="they have other"):
             read = scorer.compute().coverage["predictions"]
         assert (read["read"], read["rejected"]) == (3, 3)
