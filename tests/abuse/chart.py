@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.abuse import Case
+from tests.abuse.run import Case
 from tests.generate.chart import SUMMARY, Json, block, output
 
 OPTIONS: list[Json] = [{}, {"protocol": "released"}]

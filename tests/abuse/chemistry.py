@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.abuse import Case
+from tests.abuse.run import Case
 
 OPTIONS: list[dict[str, str]] = [{}, {"protocol": "released"}]
 LENGTH = 100_000

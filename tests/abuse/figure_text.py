@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.abuse import Case
+from tests.abuse.run import Case
 
 Record = dict[str, Any]
 OPTIONS: list[Record] = [{}, {"geometry": "polygon"}]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tests.abuse import Case
+from tests.abuse.run import Case
 
 _WRAPPERS = {
     "pmb": ("\\pmb{", "}"),

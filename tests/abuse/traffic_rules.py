@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.abuse import Case
+from tests.abuse.run import Case
 
 Rules = list[dict[str, Any]]
 # Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from tests.calibrate import table, write_measured
-from tests.calibrate.coverage import coverage
-from tests.calibrate.differences import Shares, alarms, family_alarms, wrong_passes
 from tests.calibrate.populations import CASES
+from tests.calibrate.rates import Shares, alarms, coverage, family_alarms, wrong_passes
 from tests.calibrate.years import SERIES, detection_rate, drift_detection_rate, false_alarms
 
 SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
@@ -37,17 +36,14 @@ def _change_points() -> str:
 
 
 def _coverage_table() -> Iterator[str]:
-    samples, clusters = (
-        [(case, [coverage(case, size, CORPORA, SEED) for size in sizes]) for case in CASES if bool(case.clusters) == of]
-        for of, sizes in ((False, SIZES), (True, CLUSTER_SIZES))
-    )
-    by_size = [*zip(*(cells for _, cells in samples), strict=True)]
-    rows = [
-        [what, *(f"{of(cell.holds for cell in cells):.1%}" for cells in by_size)]
-        for what, of in (("lowest", min), ("highest", max))
-    ]
-    rows += [[case.hard, *(f"{cell.holds:.1%} ({cell.units})" for cell in cells)] for case, cells in clusters]
-    plain = min(cell.percentile for _, cells in (*samples, *clusters) for cell in cells)
+    samples = [case for case in CASES if not case.clusters]
+    found = [[coverage(case, size, CORPORA, SEED) for case in samples] for size in SIZES]
+    rows = [[what, *(f"{of(cells)[0]:.1%}" for cells in found)] for what, of in (("lowest", min), ("highest", max))]
+    for case in (each for each in CASES if each.clusters):
+        found.append([coverage(case, size, CORPORA, SEED) for size in CLUSTER_SIZES])
+        cells = zip(found[-1], CLUSTER_SIZES, strict=True)
+        rows.append([case.hard, *(f"{holds:.1%} ({size})" for (holds, _), size in cells)])
+    plain = min(percentile for cells in found for _, percentile in cells)
     yield (
         f"How often a 95% interval contains the true value, in {CORPORA:,} corpora per cell (standard error "
         f"{_error(CORPORA):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "

@@ -25,7 +25,7 @@ from beamscore.metrics.statistics.sum_table import FloatArray
 from beamscore.pipelines.runs.history import RECENT
 from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate import table, write_measured
-from tests.calibrate.coverage import CONFIDENCE, REPLICATES, weights_of
+from tests.calibrate.rates import CONFIDENCE, REPLICATES, weights_of
 
 NIGHTS, YEARS = NIGHTS_A_YEAR, 400
 MARGIN = 0.7
@@ -52,47 +52,34 @@ class Cell(NamedTuple):
         return float((self.churn / 3 / self.samples) ** 0.5)
 
 
-class Course(NamedTuple):
-    """How much a system loses over the year, in standard errors: `end`, from the start on or little by little."""
-
-    end: float
-    drifts: bool = False
-    from_night: int = 0
-
-    def losses(self) -> FloatArray:
-        """Returns the true loss on each night [NIGHTS], in standard errors."""
-        nights = np.arange(NIGHTS)
-        if self.drifts:
-            return self.end * nights / (NIGHTS - 1)
-        return np.where(nights >= self.from_night, self.end, 0.0)
-
-
-UNCHANGED = Course(0.0)
-HARMLESS: dict[str, Course] = {
+_PLACES = np.arange(NIGHTS)
+UNCHANGED = np.zeros(NIGHTS)
+HARMLESS: dict[str, FloatArray] = {
     "unchanged": UNCHANGED,
-    "drift": Course(MARGIN, drifts=True),
-    "step": Course(MARGIN, from_night=NIGHTS // 2),
+    "drift": MARGIN * _PLACES / (NIGHTS - 1),
+    "step": np.where(_PLACES < NIGHTS // 2, 0.0, MARGIN),
 }
-"""Courses of which no night has lost more than the margin."""
+"""How much a system has lost on each night, in standard errors [NIGHTS]: never more than the margin."""
 
 
-def first_failures(cell: Cell, course: Course, years: int, best: bool = False) -> npt.NDArray[np.int64]:
+def first_failures(cell: Cell, losses: FloatArray, years: int, best: bool = False) -> npt.NDArray[np.int64]:
     """Returns the first night of each year on which a gate with each of LOOKS fails [years, len(LOOKS)].
 
-    It is NIGHTS where it never does. best: whether the best of seven nights is the baseline, and not the median.
+    It is NIGHTS where it never does. losses: see HARMLESS. best: whether the best of seven nights is the baseline, not
+    the median.
     """
     rng = np.random.default_rng([1, cell.samples, round(100 * cell.churn)])
-    return np.array([_first_failures(cell, course, best, rng) for _ in range(years)])
+    return np.array([_first_failures(cell, losses, best, rng) for _ in range(years)])
 
 
-def _first_failures(cell: Cell, course: Course, best: bool, rng: np.random.Generator) -> list[int]:
+def _first_failures(cell: Cell, losses: FloatArray, best: bool, rng: np.random.Generator) -> list[int]:
     samples, limit = cell.samples, MARGIN * cell.error
     chances = np.where(rng.random(samples) < cell.churn, rng.random(samples), (rng.random(samples) < 0.8).astype(float))
     earlier = rng.random((RECENT, samples)) < chances
     place = RECENT - 1 if best else RECENT // 2
     baseline = earlier[np.argsort(earlier.mean(axis=1), kind="stable")[place]]
     # Right answers become wrong, so that the mean falls by the loss.
-    kept = 1 - course.losses() * cell.error / max(chances.mean(), 1e-9)
+    kept = 1 - losses * cell.error / max(chances.mean(), 1e-9)
     nights = rng.random((NIGHTS, samples)) < chances * kept[:, None]
     _, first = np.unique(np.vstack([baseline, nights]), axis=0, return_index=True)
     new = np.sort(first)[1:] - 1
@@ -119,9 +106,9 @@ def _first_failures(cell: Cell, course: Course, best: bool, rng: np.random.Gener
     return failures
 
 
-def false_failures(cell: Cell, course: Course, years: int, best: bool = False) -> list[float]:
+def false_failures(cell: Cell, losses: FloatArray, years: int, best: bool = False) -> list[float]:
     """Returns the share of the years in which a gate with each of LOOKS fails."""
-    return list(np.mean(first_failures(cell, course, years, best) < NIGHTS, axis=0).tolist())
+    return list(np.mean(first_failures(cell, losses, years, best) < NIGHTS, axis=0).tolist())
 
 
 def false_alarms(years: int, seed: int = 0) -> float:
@@ -161,9 +148,9 @@ def main() -> None:
     for churn, samples in itertools.product(CHURN, SIZES):
         name, cell = f"{churn}, {samples}", Cell(CHURN[churn], samples)
         best = false_failures(cell, UNCHANGED, YEARS, best=True)
-        found = zip(*(false_failures(cell, course, YEARS) for course in HARMLESS.values()), strict=True)
+        found = zip(*(false_failures(cell, losses, YEARS) for losses in HARMLESS.values()), strict=True)
         false.append([name, f"{best[0]:.1%}", *(" / ".join(f"{share:.1%}" for share in shares) for shares in found)])
-        nights = [1 + first_failures(cell, Course(MARGIN + loss), YEARS // 4) for loss in LOSSES]
+        nights = [1 + first_failures(cell, UNCHANGED + MARGIN + loss, YEARS // 4) for loss in LOSSES]
         medians = np.median(nights, axis=1).T.tolist()
         told = [["never" if night > NIGHTS else f"{night:.0f}" for night in each] for each in medians]
         delays.append([name, *map(" / ".join, told)])

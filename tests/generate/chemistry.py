@@ -125,17 +125,17 @@ def molecule(rng: random.Random) -> Drawing:
     return rng.choice((chain, ring, ring, fused))(rng)
 
 
-def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> tuple[dict[int, Bonds], dict[int, list[str]]]:
-    """The children of each atom of a walk with their bonds, and the hooks of the bonds that close rings."""
-    sees, parents = drawing.neighbours(), {start: -1}
+def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = None, decimals: int = 2) -> str:
+    """Writes SSML from any atom on; `rng` shuffles the branches."""
+    sees, parents, names = drawing.neighbours(), {start: -1}, iter(ascii_lowercase)
     children: dict[int, Bonds] = {}
-    opened: dict[int, list[str]] = defaultdict(list)
-    closed: dict[int, list[str]] = defaultdict(list)
-    names = iter(ascii_lowercase)
+    opened, closed = defaultdict[int, list[str]](list), defaultdict[int, list[str]](list)
+    circles = {min(atoms): atoms for atoms, circle in drawing.rings if circle}
 
     def visit(atom: int) -> None:
+        """Finds the children of an atom, and the hooks of the bonds that close rings."""
+        before = {*children}
         children[atom] = []
-        order = [*children]
         if rng is not None:
             rng.shuffle(sees[atom])
         for other, kind in sees[atom]:
@@ -143,26 +143,17 @@ def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> tuple[dict
                 parents[other] = atom
                 children[atom].append((other, kind))
                 visit(other)
-            elif other != parents[atom] and other in order:
+            elif other != parents[atom] and other in before:
                 name = next(names)
                 opened[other].append(f"?[{name}]")
                 # The bond is drawn from the mark to this atom, and `kind` is seen from this atom.
                 closed[atom].append(f"?[{name},{{{MIRRORED.get(kind, kind)}}}]")
 
-    visit(start)
-    return children, {atom: opened[atom] + closed[atom] for atom in children}
-
-
-def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = None, decimals: int = 2) -> str:
-    """Writes SSML from any atom on; `rng` shuffles the branches."""
-    children, hooks = _tree(drawing, start, rng)
-    circles = {min(atoms): atoms for atoms, circle in drawing.rings if circle}
-
     def number(angle: float) -> str:
         return f"{round(angle % 360, decimals) % 360}"
 
     def written(atom: int) -> list[str]:
-        parts = [*spaced(drawing.texts[atom]), *hooks[atom]]
+        parts = [*spaced(drawing.texts[atom]), *opened[atom], *closed[atom]]
         if atom in circles:
             here, middle = drawing.places[atom], drawing.middle(circles[atom])
             bond = f"-:[:{number(direction(here, middle))},{math.dist(here, middle):.2f}]"
@@ -172,79 +163,65 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
             parts += inside if child == children[atom][-1][0] else ["branch(", *inside, "branch)"]
         return parts
 
+    visit(start)
     return " ".join(["\\chemfig", "{", *written(start), "}"])
 
 
 def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = None) -> str:
     """Writes raw Chemfig from any atom on, with `*n` for the rings; `rng` shuffles branches and forms of angles."""
-    ring_of = {atom: (atoms, circle) for atoms, circle in drawing.rings for atom in atoms}
-    sides = {frozenset(pair) for atoms, _ in drawing.rings for pair in itertools.pairwise((*atoms, atoms[0]))}
-    sees = drawing.neighbours()
-    parents, hooks = _parents_and_hooks(drawing, start, sides)
+    ring_of = {atom: ring for ring in drawing.rings for atom in ring[0]}
+    sees, todo = drawing.neighbours(), [start]
+
+    def together(atom: int) -> tuple[int, ...]:
+        return ring_of[atom][0] if atom in ring_of else (atom,)
+
+    # A tree of atoms and whole rings, by the atom that each hangs on: -1 is none. All other bonds are hooks.
+    parents, hooks, names = dict.fromkeys(together(start), -1), defaultdict[int, str](str), iter(ascii_lowercase)
+    while todo:
+        for member in together(todo.pop()):
+            for other, _ in sees[member]:
+                if other not in parents:
+                    parents |= {**dict.fromkeys(together(other), -1), other: member}
+                    todo.append(other)
+    for begin, end, kind in drawing.bonds:
+        if begin != parents[end] and end != parents[begin] and end not in together(begin):
+            hook = f"?[{next(names)},{{{kind}}}]"
+            hooks[begin] += hook
+            hooks[end] += hook
 
     def angle_of(angle: float, before: float | None) -> str:
         angle = round(angle % 360, 3)
         form = rng.randrange(3) if rng is not None else 0
         if form == 1 and before is not None:
             return f"::{round(angle - before, 3)}"
-        if form == 2 and angle % 45 == 0:
-            return f"{int(angle // 45)}"
-        return f":{angle}"
+        return f"{int(angle // 45)}" if form == 2 and angle % 45 == 0 else f":{angle}"
 
     def text_of(atom: int) -> str:
-        return drawing.texts[atom] + "".join(hooks[atom])
+        return drawing.texts[atom] + hooks[atom]
 
-    def branches(atom: int, parent: int, before: float | None) -> str:
-        out = [
-            (kind, other, drawing.angle(atom, other))
-            for other, kind in sees[atom]
-            if other != parent and frozenset((atom, other)) not in sides and parents.get(other) == atom
-        ]
+    def branches(atom: int, before: float | None) -> str:
+        out = [(kind, other, drawing.angle(atom, other)) for other, kind in sees[atom] if parents[other] == atom]
         if rng is not None:
             rng.shuffle(out)
-        return "".join(f"({kind}[{angle_of(angle, before)}]{whole(other, atom, angle)})" for kind, other, angle in out)
+        return "".join(f"({kind}[{angle_of(angle, before)}]{whole(other, angle)})" for kind, other, angle in out)
 
-    def whole(atom: int, parent: int, before: float | None) -> str:
-        written = text_of(atom) + branches(atom, parent, before)
+    def whole(atom: int, before: float | None) -> str:
+        hanging = branches(atom, before)
+        written = text_of(atom) + hanging
         if atom not in ring_of:
             return written
         atoms, circle = ring_of[atom]
         place, count = atoms.index(atom), len(atoms)
         turned = (*atoms[place:], *atoms[:place])
-        first = drawing.angle(atom, turned[1])
-        correction = 90 if parent < 0 and not branches(atom, parent, before) else 90 + 180 / count
-        lead = round((first - 360 / count + correction) % 360, 3)
-        kinds = [dict(sees[a])[b] for a, b in itertools.pairwise((*turned, atom))]
-        rest = zip(turned[1:], kinds[1:], strict=True)
-        body = kinds[0] + "".join(text_of(a) + branches(a, -2, None) + kind for a, kind in rest)
+        # The first side of a ring that nothing is before is upright.
+        correction = 90 if before is None and not hanging else 90 + 180 / count
+        lead = round((drawing.angle(atom, turned[1]) - 360 / count + correction) % 360, 3)
+        first, *kinds = (dict(sees[begin])[end] for begin, end in itertools.pairwise((*turned, atom)))
+        rest = zip(turned[1:], kinds, strict=True)
+        body = first + "".join(text_of(corner) + branches(corner, None) + kind for corner, kind in rest)
         return f"{written}{'**' if circle else '*'}{count}([:{lead}]{body})"
 
-    return f"\\chemfig{{{whole(start, -1, None)}}}"
-
-
-def _parents_and_hooks(
-    drawing: Drawing, start: int, sides: set[frozenset[int]]
-) -> tuple[dict[int, int], dict[int, list[str]]]:
-    """A spanning tree of atoms and whole rings from `start`, and hooks for the bonds that are in neither."""
-    ring_of = {atom: atoms for atoms, _ in drawing.rings for atom in atoms}
-    sees, todo, seen = drawing.neighbours(), [start], set(ring_of.get(start, (start,)))
-    parents: dict[int, int] = {}
-    while todo:
-        atom = todo.pop()
-        for member in ring_of.get(atom, (atom,)):
-            for other, _ in sees[member]:
-                if other not in seen and frozenset((member, other)) not in sides:
-                    parents[other] = member
-                    seen.update(ring_of.get(other, (other,)))
-                    todo.append(other)
-    hooks: dict[int, list[str]] = defaultdict(list)
-    names = iter(ascii_lowercase)
-    for begin, end, kind in drawing.bonds:
-        if parents.get(end) != begin and parents.get(begin) != end and frozenset((begin, end)) not in sides:
-            hook = f"?[{next(names)},{{{kind}}}]"
-            hooks[begin].append(hook)
-            hooks[end].append(hook)
-    return parents, hooks
+    return f"\\chemfig{{{whole(start, None)}}}"
 
 
 def spaced(text: str) -> list[str]:

@@ -6,14 +6,13 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.chemistry.line import Line, comparable
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import Molecule
-from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.chemistry.regions import Reading, read_line
 from beamscore.metrics.common.budget import Budget
-from tests.plain_loop import make_benchmark
+from tests.metrics import samples
 
 STEPS = 4_000_000
 ProtocolName = Literal["published", "released"]
@@ -22,17 +21,8 @@ SEEDS = st.integers(min_value=0, max_value=10**9)
 """Of the generator, which writes a molecule in many ways."""
 
 
-def outcome(truth: str, prediction: str | None, **options: Any) -> SampleScore | RejectedRecord:
-    predicted = None if prediction is None else ChemistryPrediction(prediction)
-    (result,) = make_benchmark("chemistry", **options).score([Pair("", ChemistryTruth(truth), predicted)])
-    return result
-
-
 def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
-    result = outcome(truth, prediction, **options)
-    if isinstance(result, RejectedRecord):
-        raise result
-    return result
+    return samples.score("chemistry", {"text": truth}, None if prediction is None else {"text": prediction}, **options)
 
 
 def reading(text: str, protocol: ProtocolName = "published") -> Reading:
@@ -42,9 +32,8 @@ def reading(text: str, protocol: ProtocolName = "published") -> Reading:
 def line(text: str, protocol: ProtocolName = "published", normalizes: bool | None = None) -> Line:
     """The line as it is compared; with raw Chemfig on the other side where it is raw itself, unless told."""
     read = reading(text, protocol)
-    return comparable(
-        read, protocol == "released", read.is_chemfig if normalizes is None else normalizes, Budget(STEPS)
-    )
+    normalizes = read.is_chemfig if normalizes is None else normalizes
+    return comparable(read, protocol == "released", normalizes, Budget(STEPS))
 
 
 def molecule(

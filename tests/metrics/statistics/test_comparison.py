@@ -18,10 +18,10 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap, hash_of_text, unif
 from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, SwapWeights, studentized, swap_p
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
-from beamscore.metrics.statistics.sum_table import with_slices
+from beamscore.metrics.statistics.sum_table import FloatArray, with_slices
 from beamscore.metrics.statistics.sums import Sums
-from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
-from tests.calibrate.populations import CASES
+from tests.calibrate.populations import CASES, Case
+from tests.calibrate.rates import alarms, family_alarms, wrong_passes
 from tests.metrics.statistics.samples import TOY, Statistics, added, measured
 from tests.plain_loop import make_benchmark
 from tests.toy import ToyBenchmark
@@ -266,6 +266,7 @@ def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
         *((0.2, above, p, True, ones, 0.95, (word, p)) for p, word in ((0.05, "better"), (0.051, none))),
         *((0.2, each, 0.001, True, ones, 0.95, (none, 0.001)) for each in ((-0.1, 0.5), (0, 0.3))),
         (0.2, None, 0.001, True, ones, 0.95, ("not tested", None)),
+        *((each, above, None, True, ones, 0.95, ("not tested", None)) for each in (0.2, None)),
         (0.2, above, 0.001, False, ones, 0.95, ("too few differ", None)),
         *((0.2, above, 0.001, each, None, 0.95, ("not tested", None)) for each in (True, False)),
         # Among many, each swap has a larger one.
@@ -275,7 +276,7 @@ def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
         (0.2, above, 0.001, True, ones, 0.9991, ("not tested", None)),
     ):
         found = PairedDifference(0.5, 0.7, difference, 0.05, above, 99, None, cautious)
-        one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
+        one = ComparedMetric(found, None if p is None else SwapTest(p, 4.0, 50, enough))
         assert comparison.verdict(ToyBenchmark, "exact_match", one, largest, confidence) == expected, expected
 
 
@@ -305,6 +306,11 @@ def test_losses_that_few_units_show_seldom_pass() -> None:
         found = wrong_passes(units, loss, 500, 1)
         # 500 corpora: 4 % has a standard error of 0.9 %.
         assert (found.plain > (1 - loss) ** units - 0.07, found.cautious <= 0.06) == (True, True)
-    # Where one sample of 20 loses 19 times what each other wins, 0.95^10 = 60 % of corpora of 10 have no such one.
-    judged = wrong_verdicts(10, 0.05, 0.02, 500, 1)
+
+    def drawn(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+        """One sample of 20 loses 19 times what each other wins, so 0.95^10 = 60 % of corpora of 10 have no such one."""
+        wins = gain * (1 + rng.normal(0, 0.5, len(difficulty)))
+        return {"rendered": difficulty**0, "cdm": 0.5 + np.where(rng.random(len(difficulty)) < 0.05, -19 * gain, wins)}
+
+    judged = alarms(Case("formula", "cdm", "", drawn), 10, 0.02, 200, 1)
     assert (judged.swap > 0.5, judged.verdict <= 0.05) == (True, True)

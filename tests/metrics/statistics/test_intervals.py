@@ -22,8 +22,8 @@ from beamscore.metrics.statistics.intervals import interval as interval_of
 from beamscore.metrics.statistics.measured import Measured, measure, measure_slices
 from beamscore.metrics.statistics.sum_table import with_slices
 from tests.calibrate import years
-from tests.calibrate.coverage import coverage, spread
 from tests.calibrate.populations import CASES
+from tests.calibrate.rates import coverage
 from tests.metrics.statistics.samples import TOY, added, measured
 from tests.plain_loop import make_benchmark
 
@@ -43,9 +43,12 @@ WILSON = 0.277533 / 2 / 1.959964
 THIRDS = np.array([1 / 3, np.nextafter(1 / 3, 1)] * 5)
 
 
+def spread(replicates: Any) -> float | None:
+    return module.spreads({"": np.array(replicates)})[""]
+
+
 def interval(spec: MetricSpec, value: float | None, replicates: Any, units: float, level: float) -> Interval | None:
-    array = np.array(replicates)
-    return interval_of(spec, value, spread(array), array, units, level)
+    return interval_of(spec, value, spread(replicates), np.array(replicates), units, level)
 
 
 def test_intervals_and_standard_errors_by_hand() -> None:
@@ -90,7 +93,7 @@ def test_intervals_and_standard_errors_by_hand() -> None:
     ):
         found = interval(spec, value, replicates, units, 0.95)
         assert found == (None if expected is None else pytest.approx(expected, abs=2e-6, rel=1e-4)), (spec, value)
-        found_error = standard_error(spec, value, spread(np.array(replicates)), units)
+        found_error = standard_error(spec, value, spread(replicates), units)
         assert found_error == (None if error is None else pytest.approx(error, rel=1e-5)), (spec, value)
 
 
@@ -138,7 +141,7 @@ def test_intervals_hold() -> None:
     cases = {case.name: case for case in CASES}
     for name in ("chemistry exact_match", "formula cdm", "figure_text detection.f1"):
         # 400 corpora: a share of 95 % has a standard error of 1.1 %.
-        assert 0.917 <= coverage(cases[name], 100, 400, 3).holds <= 0.983
+        assert 0.917 <= coverage(cases[name], 100, 400, 3)[0] <= 0.983
 
 
 def test_both_nights_are_beyond_the_threshold_as_often_as_is_said() -> None:
@@ -197,10 +200,10 @@ def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
 
 def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
     cell, count = years.Cell(churn=1.0, samples=50), 12
-    assert [years.false_failures(cell, course, count)[-1] for course in years.HARMLESS.values()] == [0] * 3
+    assert [years.false_failures(cell, losses, count)[-1] for losses in years.HARMLESS.values()] == [0] * 3
     best, median = (years.false_failures(cell, years.UNCHANGED, count, best=best)[0] for best in (True, False))
     assert best > 0.5 > median
-    nights = years.first_failures(cell, years.Course(years.MARGIN + 5), count)
+    nights = years.first_failures(cell, years.UNCHANGED + years.MARGIN + 5, count)
     # With one look and with 365.
     assert (np.diff(nights, axis=1) >= 0).all()
     assert np.median(nights[:, -1]) <= 3
