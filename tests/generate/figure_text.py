@@ -44,24 +44,27 @@ def _region(draw: random.Random, number: int) -> Record:
     left, top = 40.0 + 190 * (number % 4), 30.0 + 90 * (number // 4)
     word = draw.choice(WORDS)
     box = [left, top, left + 12.0 * len(word) + draw.randint(0, 20), top + draw.randint(14, 24)]
-    turned = draw.random() < 0.17
+    is_turned = draw.random() < 0.17
     region: Record = {
         "id": f"w{number}",
         "text": word,
         "difficulty": sorted(draw.sample(DIFFICULTIES, draw.choice((0, 0, 1, 1, 2, 3)))),
-        "orientation": "oriented" if turned else "horizontal",
+        "orientation": "oriented" if is_turned else "horizontal",
         "important": draw.random() < 0.4,
         "ignore": draw.random() < 0.08,
     }
-    return {**region, **({"points": _turned(box, draw.choice((30, 45, 90)))} if turned else {"box": box})}
+    if not is_turned:
+        return {**region, "box": box}
+    return {**region, "points": [[round(x, 2), round(y, 2)] for x, y in turned(box, draw.choice((30, 45, 90)))]}
 
 
-def _turned(box: list[float], degrees: float) -> list[list[float]]:
+def turned(box: list[float], degrees: float) -> list[tuple[float, float]]:
+    """Returns the corners of a box that is turned about its centre."""
     x1, y1, x2, y2 = box
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     offsets = ((x1 - x, y1 - y), (x2 - x, y1 - y), (x2 - x, y2 - y), (x1 - x, y2 - y))
-    return [[round(x + a * cosine - b * sine, 2), round(y + a * sine + b * cosine, 2)] for a, b in offsets]
+    return [(x + a * cosine - b * sine, y + a * sine + b * cosine) for a, b in offsets]
 
 
 def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:

@@ -16,6 +16,7 @@ from beamscore.metrics.registry import benchmark_names
 from tests.flink.install import PROJECT, install, new_environment, run, source
 from tests.runs import evaluate, write_lines
 from tests.servers import bare_environment
+from tests.test_benchmark_files import EXAMPLE
 
 pytestmark = pytest.mark.dist
 
@@ -86,8 +87,9 @@ def test_worker_processes_give_the_bytes_of_a_local_run(installed: Installed, be
 
 @pytest.fixture(scope="module")
 def plugin(installed: Installed) -> str:
-    """Installs the package of tests/plugin beside beamscore; returns the name of its benchmark."""
+    """Installs the package of tests/plugin with the file of the docs; returns the name of its benchmark."""
     package = shutil.copytree(PROJECT / "tests" / "plugin", installed.folder.with_name("plugin"))
+    (package / "word_error_rate" / "benchmark.py").write_text(EXAMPLE)
     for arguments in (("--no-deps", package), ("pytest", "pytest-timeout", "hypothesis")):
         install(installed.python, "-c", installed.constraints, *arguments)
     return "word_error_rate"

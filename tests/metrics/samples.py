@@ -40,6 +40,13 @@ def rejection(name: str, side: str, truth: Any, prediction: Any, **options: Any)
     return rejected.value.message
 
 
+def assert_steps(steps: int, name: str, truth: Any, prediction: Any, **options: Any) -> None:
+    """Asserts that a sample takes so many steps: as many are enough, and with one less it is rejected for the last."""
+    score(name, truth, prediction, max_steps=steps, **options)
+    with pytest.raises(RejectedRecord, match=rf"max_steps={steps - 1} allows \(at least {steps} steps\)"):
+        score(name, truth, prediction, max_steps=steps - 1, **options)
+
+
 def drawn(name: str, truth: Any, prediction: Any, image: tuple[int, int] | None = None) -> ElementTree.Element:
     return ElementTree.fromstring(make_benchmark(name).draw(*records(name, truth, prediction), None, image))
 

@@ -73,3 +73,7 @@ def scores(tasks: list[str], truth: Json, prediction: Json | None, **options: An
 
 def rejection(side: str, truth: Json, prediction: Json | None, **options: Any) -> str:
     return samples.rejection("chart", side, {**IMAGE, **truth}, prediction, **options)
+
+
+def assert_steps(steps: int, truth: Json, prediction: Json | None, **options: Any) -> None:
+    samples.assert_steps(steps, "chart", {**IMAGE, **truth}, prediction, **options)

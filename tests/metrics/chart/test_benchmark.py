@@ -1,22 +1,37 @@
-"""The chart benchmark as a whole: which tasks are scored, what is rejected, what comes out."""
+"""The chart benchmark as a whole: which tasks are scored, what is rejected, what comes out and what is drawn.
+
+The drawings of the sample corpus are kept as a whole.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import random
+import re
+import unicodedata
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
+from beamscore.metrics.chart.draw import MAX_HEIGHT, MAX_PARTS
 from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
+from beamscore.metrics.common.svg import MATCHED, WRONG, judged
+from beamscore.metrics.statistics.ratios import f_measure
+from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.settings import load
-from tests.generate.chart import CLASSES
+from tests.generate.chart import CLASSES, SUMMARY, sample
+from tests.metrics import samples
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, series
-from tests.metrics.samples import weighted, whole_and_part
-from tests.plain_loop import total
+from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, series, tick
+from tests.metrics.samples import SVG, shapes, texts, weighted, whole_and_part
 
 NAMES = ChartBenchmark.sample_metric_names()
 BARS, SERIES = elements(bars=[box(0, 0, 5, 5)])["output"], data(series("s", ("a", 1)))["output"]
@@ -35,6 +50,11 @@ def test_a_perfect_prediction_scores_1_in_every_task_and_a_missing_one_0() -> No
     for protocol in ("published", "released"):
         assert make.metrics(WHOLE, PREDICTION, protocol=protocol) == dict.fromkeys(NAMES, 1)
     assert make.metrics(WHOLE, None) == dict.fromkeys(NAMES, 0)
+    # Released, a missing one is left out of some tasks, but its ground truth is read.
+    scored = set(NAMES) - {"task5.score", "task6b.score", "task7.score"}
+    assert make.metrics(WHOLE, None, protocol="released") == dict.fromkeys(scored, 0)
+    bad = {**WHOLE, "task6": data({"name": "s", "data": {}})}
+    assert "must be a list" in make.rejection("ground_truth", bad, None, protocol="released")
     some = ["task1", "task6b"]
     assert set(make.metrics(WHOLE, None, tasks=some)) == {"task1.correct", "task6b.score", "score"}
     assert make.benchmark().explain({}) == []
@@ -107,43 +127,29 @@ def test_an_empty_list_is_an_answer(protocol: str) -> None:
     assert make.metrics(truth, None) == dict.fromkeys(NAMES, 0)
 
 
-def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None:
-    three = ["task5.score", "task6b.score", "task7.score"]
-    answers: tuple[Json | None, ...] = PREDICTION, {"task1": WHOLE["task1"]}, None
-    right, without, missing = (make.score(WHOLE, said, protocol="released") for said in answers)
-    assert missing.metrics == {name: 0 for name in NAMES if name not in three}
-    for scores, expected, other in (([right, missing], 1, 0.5), ([right, without, missing], 0.5, 1 / 3)):
-        values = make.benchmark(protocol="released").values(total(scores))
-        assert [values[name] for name in three] == [expected] * 3
-        assert values["task6a.score"] == values["task2.detection"] == pytest.approx(other)
-    bad = {**WHOLE, "task6": data({"name": "s", "data": {}})}
-    assert "must be a list" in make.rejection("ground_truth", bad, None, protocol="released")
+MEANS = ("task2.detection", "task2.recognition", "task5.score", "task6a.score", "task6b.score", "task7.score")
+PARTS: tuple[list[str], ...] = ([], ["task2"], ["task5"], ["task6"], ["task2", "task5", "task6"])
+CHARTS = [{**make.IMAGE, "task1": WHOLE["task1"], **{name: WHOLE[name] for name in some}} for some in PARTS]
+MOVED = {"task2": blocks(block(1, "b", 2, 0, 10, 10)), "task5": make.legend(_1=box(90, 0, 5, 5))}
+ANSWERS = [None, *({name: PREDICTION[name] for name in some} for some in (*PARTS[:4], ["task7"]))]
+ANSWERS += [MOVED, {**MOVED, "task6": WHOLE["task6"]}]
 
 
-RIGHT, WRONG = ({"task2": blocks(block(0, "a", x, 0, 10, 10))} for x in (0, 90))
-LEGEND, LEGEND_AWAY = ({"task5": make.legend(_0=box(x, 0, 10, 10))} for x in (0, 90))
-LINE = {"task1": chart_type("Line")}
-CHARTS = [LINE, {**LINE, **RIGHT}, {**LINE, **LEGEND}, {**LINE, **RIGHT, **LEGEND}]
-ANSWERS = [None, {}, RIGHT, WRONG, LEGEND_AWAY, {**WRONG, **LEGEND}]
-
-
-@given(weighted(CHARTS, ANSWERS))
-def test_a_task_of_some_charts_is_null_where_the_corpus_attempts_none_and_where_they_have_none(drawn: Any) -> None:
-    whole, part = whole_and_part("chart", drawn, tasks=["task2", "task5"])
-    for metric, task in (("task2.detection", "task2"), ("task2.hmean", "task2"), ("task5.score", "task5")):
-        there = [(predicted, weight) for truth, predicted, weight in drawn if task in truth]
-        attempted = any(task in (predicted or ()) for predicted, _ in there)
-        idle = not attempted and any(predicted is not None for predicted, _ in there)
-        assert (whole[metric] is None) == (idle or not there)
-        assert (part[metric] is None) == (whole[metric] is None or not any(weight for _, weight in there))
-
-
-def test_a_data_task_that_nobody_attempts_has_no_value_and_one_that_some_attempt_counts_gaps_as_0() -> None:
-    scores = {name: make.score(WHOLE, said) for name, said in (("all", PREDICTION), ("six", WHOLE), ("none", None))}
-    # Of two charts, one has no prediction: task 6b is (1 + 0) / 2. Nobody attempts task 7.
-    for names, task6b, task7 in ((("six", "none"), 0.5, None), (("all", "six"), 1, 0.5), (("none",), 0, 0)):
-        values = make.benchmark().values(total(scores[name] for name in names))
-        assert (values["task6b.score"], values["task7.score"]) == (task6b, task7)
+@given(weighted(CHARTS, ANSWERS), st.sampled_from(["published", "released"]))
+def test_a_task_of_some_charts_has_their_mean_and_is_null_where_none_is_attempted(drawn: Any, protocol: str) -> None:
+    """Released, a chart without a prediction has no tasks 5, 6b and 7; what nobody attempts, the corpus decides."""
+    options: Json = {"tasks": ["task2", "task5", "task6a", "task6b", "task7"], "protocol": protocol}
+    whole, part = whole_and_part("chart", drawn, **options)
+    scored = [(make.metrics(truth, said, **options), said, weight) for truth, said, weight in drawn]
+    for metric in MEANS:
+        there = [(found[metric], said, weight) for found, said, weight in scored if metric in found]
+        attempted = any(metric[:5] in (said or ()) for _, said, _ in there)
+        idle = not attempted and any(said is not None for _, said, _ in there)
+        for values, counts in ((whole, [1] * len(there)), (part, [weight for _, _, weight in there])):
+            total = sum(count * (score or 0) for count, (score, _, _) in zip(counts, there, strict=True))
+            assert values[metric] == (None if idle or not sum(counts) else pytest.approx(total / sum(counts))), metric
+    for values in (whole, part):
+        assert values["task2.hmean"] == f_measure(values["task2.detection"], values["task2.recognition"])
 
 
 def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has() -> None:
@@ -181,3 +187,179 @@ def test_the_configuration_of_the_first_edition_is_that_of_runs_from_before_ther
 def test_records_keep_the_order_of_their_fields_by_which_the_hashes_of_stored_runs_go() -> None:
     truth, prediction = (msgspec.json.decode(msgspec.json.encode(kind())) for kind in (ChartTruth, ChartPrediction))
     assert (list(truth), list(prediction)) == (["image", "ambiguous", *SIX_TASKS], [*SIX_TASKS, "task7"])
+
+
+def drawn(truth: Json, prediction: Json | None) -> Any:
+    return samples.drawn("chart", {"image": {"width": 640, "height": 480}, **truth}, prediction)
+
+
+def words(*found: tuple[float, str]) -> Json:
+    return {"task2": blocks(*(block(None, text, x, 10, 40, 14) for x, text in found))}
+
+
+def test_parts_are_drawn_by_id_or_text_and_what_is_not_scored_does_not_count() -> None:
+    """Of several parts with one id the first has the match. Texts without ids are told apart as task 2 read them."""
+    truth = words((20, "speed"), (120, "time"), (220, "mass"), (320, "a__b"))
+    prediction = {**words((20, "speed"), (122, "tyme"), (420, "heat")), "task5": make.legend(_b=box(9, 9, 5, 5))}
+    truth["task4"] = make.axes([tick("a", x, 400) for x in (100, 150)], [])
+    # The diagonal is 800 pixels: a tick that is 15 away scores 0.125.
+    prediction["task4"] = make.axes([tick("a", 115, 400), tick("c", 1, 1)], [])
+    assert shapes(drawn(truth, prediction)) == [
+        *(("ground truth: tick of a", "wrong"), ("ground truth: tick of a", "missed")),
+        *(("ground truth: speed", "matched"), ("ground truth: time", "wrong")),
+        *(("ground truth: mass", "missed"), ("ground truth: a__b", "does not count")),
+        *(("prediction: tick of a", "wrong"), ("prediction: tick of c", "extra")),
+        ("prediction: legend of b", "does not count"),
+        *(("prediction: speed", "matched"), ("prediction: tyme", "wrong"), ("prediction: heat", "extra")),
+    ]
+    found = drawn({"task5": make.legend(_b=box(9, 9, 5, 5))}, words((20, "speed")))
+    assert shapes(found) == [("ground truth: legend of b", "missed"), ("prediction: speed", "does not count")]
+
+
+def test_the_picture_holds_the_texts_of_both_sides_but_none_far_away() -> None:
+    """Without the size of the image they are all in it; a small image is drawn as wide as any, of 640 pixels."""
+    sides = words((20, "speed")), words((900, "speed"))
+    for truth, prediction in (sides, sides[::-1]):
+        svg = samples.drawn("chart", truth, prediction)
+        assert [title for title, _ in shapes(svg)] == ["ground truth: speed", "prediction: speed"]
+        assert not [text for text in svg.itertext() if "far outside" in text]
+    svg = drawn(words((20, "near"), (1e8, "far")), None)
+    assert float(svg.get("height") or 0) < MAX_HEIGHT
+    assert "far" not in texts(svg)
+    assert "1 part lies far outside, not drawn" in texts(svg)
+    frames = [drawn({"image": {"width": size, "height": size}}, None).find(f"{SVG}polygon") for size in (0.25, 64)]
+    assert frames[0].attrib == frames[1].attrib
+
+
+def test_a_class_that_is_accepted_for_another_is_drawn_and_told_as_that() -> None:
+    for said, style, told in (("stacked bar", MATCHED, ", accepted"), ("grouped bar", MATCHED, ""), ("bar", WRONG, "")):
+        sides = {"ambiguous": True, "task1": chart_type("grouped bar")}, {"task1": chart_type(said)}
+        details = make.score(*sides).details
+        assert make.benchmark().explain(details) == [f"class: grouped bar, predicted {said}{told}"]
+        # Details of earlier versions have the classes alone.
+        old = {"task1": {"truth": "grouped bar", "predicted": said}}
+        for each in (details, old)[: 1 if told else 2]:
+            svg = make.benchmark().draw(*samples.records("chart", *sides), each)
+            assert f'fill="{style.color}"' in svg.partition(">class: ")[0].rpartition("<text")[2]
+
+
+def test_texts_that_are_not_scored_are_read_as_far_as_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be any number of them, and reading LaTeX takes long."""
+    read = Mock(return_value="a")
+    monkeypatch.setattr("beamscore.metrics.chart.draw.read_text", read)
+    truth = {"task1": chart_type("Pie"), **words(*((x, "a") for x in range(2500)))}
+    assert len(shapes(drawn(truth, truth))) == read.call_count == 2 * MAX_PARTS
+
+
+def test_the_series_of_each_task_that_is_scored_are_drawn_and_matched_from_a_score_of_a_half_on() -> None:
+    for tasks in (["task6b"], ["task7"], ["task6b", "task7"]):
+        drawing = make.benchmark(tasks=tasks).draw(*samples.records("chart", WHOLE, PREDICTION))
+        drawn_tasks = re.findall(r">data series of task (\w+), scored 1<", drawing)
+        assert drawn_tasks == [task.removeprefix("task") for task in tasks]
+    assert [judged(score) for score in (1.0, 0.5, 0.499, 0.0)] == [MATCHED, MATCHED, WRONG, WRONG]
+
+
+OPTIONS: list[Json] = [{}, {"edition": 2020}, {"edition": 2022}, {"protocol": "released"}]
+
+
+def as_prediction(truth: Json) -> Json:
+    """Returns what a perfect system says of a chart; other fields of a prediction are ignored."""
+    return {**truth, "task7": truth.get("task6")}
+
+
+def all_values(score: SampleScore, **options: Any) -> set[float | None]:
+    """Returns the metrics of the sample and of a corpus of it; None where nothing is measured."""
+    return {*score.metrics.values(), *make.benchmark(**options).values(Sums.of(score.statistics)).values()}
+
+
+# Few values, so that ids, labels and places are repeated.
+LABELS = (None, "", "a", "ab", "e\u0301", "\u00e9", "1", 1, 1.0, 2, -3, -0.0, 0, 1e22, 2**53, math.nan)
+VALUES = (0, -0.0, 0.0, 1, 2, "2", 3.5, 1e-300, -7, 1e99)
+PLACES, SIDES = (-1, 0, -0.0, 1, 1.5, 2, 7, 1e-200, 1e9), (-2, -0.0, 0, 1e-200, 0.1, 1, 3)
+ROLES = (None, "", "chart_title", "axis_title", "tick_label", "legend_title", "other", "mark_label", "(none)")
+IN_IMAGE: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("x0", "y0", "x", "y"), PLACES),
+    "width": SIDES,
+    "height": SIDES,
+    "id": LABELS,
+    "role": ROLES,
+    "name": LABELS,
+    "ambiguous": (True, False, None),
+    "text": (None, "", " ", "a", "A b", "a__b", "\\alpha", "\\hat{e}", "x^{2}", "\u00ea", "e\u0302", "\\"),
+    "chart_type": (*CLASSES, "a|b][", "(other)", " stacked radar bar"),
+}
+
+
+def varied(node: Any, chance: random.Random, pools: dict[str, tuple[Any, ...]]) -> Any:
+    """Returns a part of a record with up to four entries of each list, and values of the pools."""
+    if isinstance(node, list):
+        return [varied(each, chance, pools) for each in chance.choices(node, k=chance.randrange(5) if node else 0)]
+    if not isinstance(node, dict):
+        return node
+    of_series = {**IN_IMAGE, **dict.fromkeys((*SUMMARY, "y"), VALUES), "x": chance.choice((LABELS, VALUES))}
+    found = {name: varied(value, chance, of_series if name == "data series" else pools) for name, value in node.items()}
+    chosen = {name for name in found if name in pools and not isinstance(found[name], (dict, list))}
+    return {**found, **{name: chance.choice(pools[name]) for name in sorted(chosen)}}
+
+
+def record(index: int, seed: int) -> Json:
+    """Returns a chart of the generator with the values of the pools, and without some of its tasks."""
+    chance = random.Random(seed)
+    truth = {name: value for name, value in sample(index, 5)[0].items() if name == "task1" or chance.random() < 0.8}
+    found = {**varied({**truth, "ambiguous": None}, chance, IN_IMAGE), "image": {"width": 7, "height": 0.01}}
+    # What data there are goes by the class.
+    return {**found, "task1": truth["task1"]} if chance.random() < 0.7 else {**found, "task6": None}
+
+
+RECORDS = st.builds(record, st.integers(0, 39), st.integers(0, 10**9))
+
+
+@settings(max_examples=300)
+@given(RECORDS, st.sampled_from(OPTIONS[:3]))
+def test_a_perfect_prediction_of_repeated_values_scores_1(truth: Json, options: Json) -> None:
+    assert all_values(make.score(truth, as_prediction(truth), **options), **options) <= {1, None}
+
+
+def as_doubles(record: Json) -> Any:
+    """Returns a record as a table of doubles has it: each integer as a float."""
+    return json.loads(json.dumps(record), parse_int=float)
+
+
+@given(RECORDS, RECORDS, st.sampled_from(OPTIONS))
+def test_any_pair_scores_from_0_to_1_and_the_same_as_doubles(truth: Json, other: Json, options: Json) -> None:
+    prediction = as_prediction(other)
+    plain = make.score(truth, prediction, **options)
+    same = make.score(as_doubles(truth), as_doubles(prediction), **options)
+    assert msgspec.to_builtins(same) == msgspec.to_builtins(plain)
+    assert make.metrics(truth, as_doubles(prediction), **options) == plain.metrics
+    assert all(value is None or 0 <= value <= 1 for value in all_values(plain, **options))
+
+
+ACCENTED = st.text(alphabet="ae\u0301\u0302\u00e9\u1100\u1161\u212b\u0323\\{}^_ ", max_size=6)
+LATEX = st.sampled_from(["\\hat{\u00ea}", "\\acute{e}", "\u00e9_{2}", "\u00c9", "\u0130"])
+
+
+def named(text: str) -> Json:
+    """Returns a chart with the text in its class, in a text block, and as a name and a label."""
+    texts = blocks(block(1, text, 0, 0, 9, 9), block(2, "x", 50, 0, 9, 9))
+    return {"task1": chart_type(f"{text} bar"), "task2": texts, "task6": data(series(text, (text, 1), ("x", 2)))}
+
+
+@given(ACCENTED | LATEX, ACCENTED | LATEX)
+def test_texts_are_compared_in_one_unicode_form(first: str, second: str) -> None:
+    truth, prediction = (unicodedata.normalize("NFC", text) for text in (first, second))
+    plain = make.metrics(named(truth), named(prediction))
+    assert make.metrics(named(unicodedata.normalize("NFD", truth)), named(prediction)) == plain
+    assert make.metrics(named(truth), named(unicodedata.normalize("NFD", prediction))) == plain
+
+
+def test_the_released_scripts_compare_texts_in_the_form_they_have() -> None:
+    # Three code points against four, of text, name and label: one of four characters is replaced, and one added.
+    names = named("caf\u00e9"), named("cafe\u0301")
+    for protocol, text, value, same in (("published", 1, 1, 1), ("released", 1 - 2 / 4, 1 - 2 / 5, 0)):
+        found = make.metrics(*names, protocol=protocol)
+        assert found["task2.recognition"] == (text + 1) / 2
+        assert found["task6b.score"] == pytest.approx(value * (value + 1) / 2)
+        assert found["task1.correct"] == same
+    # LaTeX accents are combining characters.
+    assert make.metrics(named("\u00ea"), named("\\hat{e}"))["task2.recognition"] == 1

@@ -8,7 +8,6 @@ import pytest
 
 from beamscore.metrics.chart.limits import reading_steps
 from beamscore.metrics.chart.records import ALL_TASKS
-from beamscore.metrics.common.budget import Budget
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, points, series
 
@@ -49,38 +48,25 @@ def test_a_record_that_is_too_large_is_rejected_with_what_to_change(record: Json
         assert make.rejection("ground_truth", {**truth, **record}, None, **{option: 2}) == message
 
 
-def steps(truth: Json, prediction: Json, task: str, **options: Any) -> int:
-    """Returns the steps that a task of one chart takes."""
-    budgets: list[Budget] = []
-
-    class Counting(Budget):
-        def __init__(self, max_steps: int) -> None:
-            super().__init__(max_steps)
-            budgets.append(self)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("beamscore.metrics.chart.benchmark.Budget", Counting)
-        make.score(truth, prediction, tasks=[task], **options)
-    return sum(budget.steps for budget in budgets)
-
-
 @pytest.mark.parametrize("protocol", ["published", "released"])
 def test_the_work_of_texts(protocol: str) -> None:
-    def of_texts(count: int, length: int, others: int, other: int) -> int:
+    def assert_steps(steps: int, *sizes: tuple[int, int]) -> None:
+        """Of so many texts with so many pairs of characters, of the ground truth and of the prediction."""
         truth, prediction = (
-            {"task2": blocks(*(block(place, text * size, 100 * place, 0, 90, 10) for place in range(number)))}
-            for text, number, size in (("ab", count, length), ("ba", others, other))
+            {"task2": blocks(*(block(place, text * size, 100 * place, 0, 90, 10) for place in range(count)))}
+            for text, (count, size) in zip(("ab", "ba"), sizes, strict=True)
         )
-        return steps(truth, prediction, "task2", protocol=protocol)
+        make.assert_steps(steps, truth, prediction, tasks=["task2"], protocol=protocol)
 
     # Reading them, 30 passes over the table of pairs, and the edits, of which 64 in a column are one operation.
     reading, tables = 3 + 6000 // 50 + 4 + 6400 // 50, 30 * (1 + 3 * 4 // 20)
     edits = max((1 + 2000 // 64) * 1600, (1 + 1600 // 64) * 2000)
-    assert of_texts(3, 1000, 4, 800) == reading + tables + 3 * (1 + edits // 80)
-    assert of_texts(40, 1, 50, 1) == 40 + 80 // 50 + 50 + 100 // 50 + 30 * (1 + 40 * 50 // 20) + 40 * 1
+    for sizes in (((3, 1000), (4, 800)), ((4, 800), (3, 1000))):
+        assert_steps(reading + tables + 3 * (1 + edits // 80), *sizes)
+    assert_steps(40 + 80 // 50 + 50 + 100 // 50 + 30 * (1 + 40 * 50 // 20) + 40 * 1, (40, 1), (50, 1))
     # A text of twice the length is wrong without comparing them, so that it may have ten million characters.
-    assert of_texts(1, 1000, 1, 2000) == 1 + 2000 // 50 + 1 + 4000 // 50 + 30 + 1
-    assert of_texts(1, 2, 1, 5_000_000) == 1 + 1 + 200_000 + 30 + 1
+    assert_steps(1 + 2000 // 50 + 1 + 4000 // 50 + 30 + 1, (1, 1000), (1, 2000))
+    assert_steps(1 + 1 + 200_000 + 30 + 1, (1, 2), (1, 5_000_000))
     texts = [{"task2": blocks(block(1, text * 500_000, 0, 0, 90, 10))} for text in ("ab", "ba")]
     assert "max_steps=4000000" in make.rejection("sample", *texts, protocol=protocol)
 
@@ -99,51 +85,46 @@ def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> Non
         assert f"{20 * (400 + 15 * 13) + 20 + 5} " in message
 
 
-def elements_of(group: str, items: list[Any]) -> Json:
-    return {"task6": elements(**{group: items})}
+def elements_of(group: str, items: list[Any], few: int) -> list[Json]:
+    return [{"task6": elements(**{group: some})} for some in (items[:few], items)]
 
 
-def series_of(count: int, size: int) -> Json:
-    return {"task6": data(*(series(f"s{row}", *((x, x * x) for x in range(size))) for row in range(count)))}
+def series_of(*sizes: tuple[int, int]) -> list[Json]:
+    """Returns sides of so many series of so many points."""
+    sides = ([series(f"s{row}", *((x, x * x) for x in range(size))) for row in range(count)] for count, size in sizes)
+    return [{"task6": data(*side)} for side in sides]
 
 
 PLACES = [{"x": place, "y": place * place} for place in range(100)]
 PLOTS = [dict.fromkeys(("min", "max"), place) for place in PLACES]
 LINES = [points((0, place), (9, 1)) for place in range(30)]
 # A table of numbers is 20 of them a step, an assignment the product and the smaller side over 1200.
-OF_POINTS = 1 + 60 * 100 // 20 + 10 + 60 * 100 * 60 // 1200
+OF_POINTS, OF_ROWS = 1 + 60 * 100 // 20 + 10 + 60 * 100 * 60 // 1200, 10 + 20 * 30 * 20 // 1200
 # Labels of 60 and 100 numbers of one or two digits: 110 and 190 characters, and operations on words of 64.
 OF_LABELS = 2 * (1 + 60 * 100 // 20) + max((60 + 110 // 64) * 190, (100 + 190 // 64) * 110) // 80
 # One name of two characters a side, two passes over their table; 20 and 30 names of 50 and 80 characters.
 OF_NAME, OF_NAMES = 2, 2 * (1 + 20 * 30 // 20) + (20 + 50 // 64) * 80 // 80
-BAR = "Grouped vertical bar"
+ONE_SERIES = series_of((1, 60), (1, 100))
 
 
 @pytest.mark.parametrize(
-    ("kind", "truth", "prediction", "protocol", "expected"),
+    ("kind", "sides", "protocol", "expected"),
     [
-        *(
-            (kind, elements_of(group, items[:few]), elements_of(group, items[:many]), "published", expected)
-            for kind, group, items, sizes, expected in (
-                ("Scatter", "scatter_points", PLACES, (60, 100), OF_POINTS),
-                # Of five lines of a box plot two are there.
-                ("Vertical box", "boxplots", PLOTS, (60, 100), 2 * OF_POINTS + 3 * (1 + 10)),
-                # Each pair of lines costs 100, and its points.
-                ("Line", "lines", LINES, (20, 30), 20 * 30 * (100 + 2 + 2) + 10 + 20 * 30 * 20 // 1200),
-            )
-            for few, many in (sizes, sizes[::-1])
-        ),
-        ("Scatter", series_of(1, 60), series_of(1, 100), "published", 100 + OF_POINTS + 10 + OF_NAME),
+        ("Scatter", elements_of("scatter_points", PLACES, 60), "published", OF_POINTS),
+        # Of five lines of a box plot two are there.
+        ("Vertical box", elements_of("boxplots", PLOTS, 60), "published", 2 * OF_POINTS + 3 * (1 + 10)),
+        # Each pair of lines costs 100, and its points.
+        ("Line", elements_of("lines", LINES, 20), "published", 20 * 30 * (100 + 2 + 2) + OF_ROWS),
+        ("Scatter", ONE_SERIES, "published", 100 + OF_POINTS + 10 + OF_NAME),
         # An inverse more.
-        ("Scatter", series_of(1, 60), series_of(1, 100), "released", 400 + OF_POINTS + 10 + OF_NAME),
-        (BAR, series_of(1, 60), series_of(1, 100), "published", 100 + OF_POINTS + OF_LABELS + 10 + OF_NAME),
-        ("Line", series_of(1, 60), series_of(1, 100), "published", 100 + 60 + 100 + 10 + OF_NAME),
-        *(
-            ("Line", *sides, "published", 20 * 30 * (100 + 3 + 5) + 10 + 20 * 30 * 20 // 1200 + OF_NAMES)
-            for sides in ((series_of(20, 3), series_of(30, 5)), (series_of(30, 5), series_of(20, 3)))
-        ),
+        ("Scatter", ONE_SERIES, "released", 400 + OF_POINTS + 10 + OF_NAME),
+        ("Grouped vertical bar", ONE_SERIES, "published", 100 + OF_POINTS + OF_LABELS + 10 + OF_NAME),
+        ("Line", ONE_SERIES, "published", 100 + 60 + 100 + 10 + OF_NAME),
+        ("Line", series_of((20, 3), (30, 5)), "published", 20 * 30 * (100 + 3 + 5) + OF_ROWS + OF_NAMES),
     ],
 )
-def test_the_work_of_data(kind: str, truth: Json, prediction: Json, protocol: str, expected: int) -> None:
-    task = "task6a" if "visual elements" in truth["task6"]["output"] else "task6b"
-    assert steps({"task1": chart_type(kind), **truth}, prediction, task, protocol=protocol) == expected
+def test_the_work_of_data(kind: str, sides: list[Json], protocol: str, expected: int) -> None:
+    task = "task6a" if "visual elements" in sides[0]["task6"]["output"] else "task6b"
+    for truth, prediction in (sides, sides[::-1]):
+        kinds = {"task1": chart_type(kind), **truth}
+        make.assert_steps(expected, kinds, prediction, tasks=[task], protocol=protocol)

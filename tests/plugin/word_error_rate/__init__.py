@@ -1,1 +1,1 @@
-"""Word error rate of transcripts: a benchmark that a package of its own brings to beamscore."""
+"""Word error rate of transcripts, as a package: `benchmark.py` is the file that docs/how-to/new_benchmark.md shows."""
