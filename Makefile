@@ -125,7 +125,7 @@ test-stores: $(READY)
 test-exports: $(VENV)-stores/.s3
 	test -e $(VENV)-stores/.exports || { $(INSTALL) $(VENV)-stores/bin/python --editable '.[mlflow,wandb]' && \
 		touch $(VENV)-stores/.exports; }
-	$(VENV)-stores/bin/python -m pytest tests/pipelines/export/test_trackers.py
+	$(VENV)-stores/bin/python -m pytest tests/pipelines/export
 
 $(VENV)-stores/.s3: $(READY)
 	$(NEW) $(BIN)/python $(VENV)-stores

@@ -1,12 +1,18 @@
-"""Faults at every single step of what writes to a filesystem: a step fails, or the process stops there for good."""
+"""Faults at every single step of what writes to a filesystem: a step fails, or the process stops there for good; and
+disks that are full.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,3 +111,16 @@ class _Stream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, kibibytes: int) -> Iterator[Path]:
+    """Mounts a disk of this size; skips the test where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs", str(folder)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)

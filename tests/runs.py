@@ -69,6 +69,15 @@ class Run:
         return {name: (self.output / name).read_bytes() for name in ("summary.json", "sums.json")}
 
 
+def assert_same(run: Run, whole: Run) -> None:
+    """A run that was interrupted, reused or merged says what one evaluation of all says, to the byte."""
+    assert run.code == whole.code
+    assert run.bytes() == whole.bytes()
+    assert run.samples == whole.samples
+    assert run.quarantine == whole.quarantine
+    assert run.report == whole.report
+
+
 def without_progress(stderr: str) -> str:
     """Returns standard error without the lines of progress of a run that takes more than half a minute."""
     return re.sub(r"^beamscore: (.* after \d+ s|running for \d+ s; .*)\n", "", stderr, flags=re.MULTILINE)
@@ -105,6 +114,22 @@ def evaluate(
     given = ("--ground-truth", truths, *flags, "--output", output, *more)
     code, stdout, stderr = command("evaluate", config, *given)
     return Run(code, stdout, without_progress(stderr), output)
+
+
+def evaluate_records(
+    output: Path,
+    truths: Iterable[Record | bytes],
+    predictions: Mapping[str, Iterable[Record | bytes]] | Iterable[Record | bytes],
+    *more: str,
+    config: str | Path = "toy",
+) -> Run:
+    """Runs `beamscore evaluate` on records, or lines, by system or of one; their files lie beside the output."""
+    named = predictions if isinstance(predictions, Mapping) else {"predictions": predictions}
+    files = {
+        name: write_lines(output.with_name(f"{output.name}-{name}.jsonl"), records)
+        for name, records in {"truth": truths, **named}.items()
+    }
+    return evaluate(output, files.pop("truth"), files, *more, config=config)
 
 
 def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:

@@ -1,7 +1,8 @@
-"""Corpora that are damaged at random: every count is that of a plain reading, and so are the sums."""
+"""Corpora of every benchmark, damaged at random: every count is that of a plain reading, and so are all sums."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,12 +14,10 @@ import msgspec
 import pytest
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from beamscore.metrics.statistics.sums import Sums
-from tests.attacks.corpora import BENCHMARKS, FLAGS, MAX_DEPTH, SEEDS, corpus, damaged, rng_of
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from tests.attacks.corpora import BENCHMARKS, FLAGS, MAX_DEPTH, REPLICATES, SEEDS, corpus, damaged, rng_of
 from tests.plain_loop import make_benchmark
-from tests.runs import evaluate, write_lines
-
-pytestmark = pytest.mark.attacks
+from tests.runs import evaluate_records, plain_sums, unpack_replicates
 
 TRUTH, PREDICTIONS = "ground_truth", "predictions"
 Line = tuple[int, bytes]
@@ -43,11 +42,11 @@ class PlainReading:
         self.statuses: Counter[tuple[str, str]] = Counter()
         self.quarantined: Counter[tuple[str, int]] = Counter()
         self.samples: dict[str, str] = {}
-        self.scores: list[SampleScore] = []
+        self.scores: list[tuple[str, SampleScore]] = []
         first, predicted = self._first(TRUTH, truths), self._first(PREDICTIONS, predictions)
         for sample_id, (number, line) in first.items():
             place, prediction = predicted.pop(sample_id, (0, None))
-            self.samples[sample_id], status = self._score(line, prediction)
+            self.samples[sample_id], status = self._score(sample_id, line, prediction)
             self._count(TRUTH, self.samples[sample_id], number)
             if prediction is not None:
                 self._count(PREDICTIONS, status, place)
@@ -75,7 +74,7 @@ class PlainReading:
         if status not in ("scored", "missing_prediction"):
             self.quarantined[side, number] += 1
 
-    def _score(self, line: bytes, predicted: bytes | None) -> tuple[str, str]:
+    def _score(self, sample_id: str, line: bytes, predicted: bytes | None) -> tuple[str, str]:
         """Scores a sample, where a missing prediction counts as wrong; returns its status and its prediction's."""
         benchmark = self.benchmark
         truth = _decoded(line, benchmark.truth_type)
@@ -90,7 +89,7 @@ class PlainReading:
         if isinstance(result, RejectedRecord):
             is_unmatched = result.side == "ground_truth" and prediction is not None
             return "rejected", "unmatched" if is_unmatched else "rejected"
-        self.scores.append(result)
+        self.scores.append((sample_id, result))
         return "missing_prediction" if prediction is None else "scored", status_of_prediction
 
 
@@ -115,20 +114,27 @@ def benchmark(request: pytest.FixtureRequest) -> Iterator[Benchmark[Any, Any, An
     made.teardown()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.attacks) for seed in SEEDS[1:])])
 def test_counts_and_sums_are_those_of_a_plain_reading(
     benchmark: Benchmark[Any, Any, Any], tmp_path: Path, seed: int
 ) -> None:
     rng = rng_of(benchmark.name, seed)
     truths, predictions = (damaged(rng, side) for side in corpus(benchmark.name, 25, seed))
-    paths = [write_lines(tmp_path / f"{n}.jsonl", lines) for n, lines in enumerate((truths, predictions))]
     expected = PlainReading(benchmark, truths, predictions)
-    run = evaluate(tmp_path / "out", paths[0], {PREDICTIONS: paths[1]}, *FLAGS, config=benchmark.name)
+    run = evaluate_records(tmp_path / "out", truths, predictions, *FLAGS, config=benchmark.name)
     assert run.code == 0, run.stderr
-    coverage, sums = run.summary["systems"][PREDICTIONS]["coverage"], run.sums["systems"][PREDICTIONS]["sums"]
+    system, stored = run.summary["systems"][PREDICTIONS], run.sums["systems"][PREDICTIONS]
+    coverage = system["coverage"]
     assert coverage["balanced"]
     statuses = {(side, name): n for side in (TRUTH, PREDICTIONS) for name, n in coverage[side].items()}
     assert expected.statuses == Counter(statuses)
     assert {row["sample_id"]: row["status"] for row in run.samples} == expected.samples
     assert Counter((entry["side"], entry["line"]) for entry in run.quarantine) == expected.quarantined
-    assert sums == Sums.merged(Sums.of(score.statistics) for score in expected.scores).units()
+    for entry in run.quarantine:
+        *before, line = (truths if entry["side"] == TRUTH else predictions)[: entry["line"]]
+        assert (entry["position"], "\n" in entry["error"]) == (sum(len(each) + 1 for each in before), False)
+        assert entry["text"] == line.decode("utf-8", "replace").rstrip("\r")[:2000]
+    sums, *replicates = plain_sums(expected.scores, Bootstrap(REPLICATES))
+    assert json.dumps(stored["sums"]) == json.dumps(sums.units())
+    assert unpack_replicates(stored["replicates"], REPLICATES) == replicates
+    assert system["values"] == json.loads(json.dumps(benchmark.values(sums)))

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import beamscore
 from beamscore.pipelines.runs.named import open_system
 from beamscore.pipelines.runs.row_changes import top_contributors
 from tests import toy
-from tests.runs import command, evaluate, refused, write_lines
+from tests.runs import Record, command, evaluate_records
 
 CORPUS = [{**toy.sample(index, 0)[0], "half": "first" if index < 20 else "second"} for index in range(60)]
 CONFIG = """\
@@ -20,15 +21,15 @@ benchmark: toy
 slices: [kind, half]
 derived:
   both: mean(exact_match, similarity)
-  gap: similarity - exact_match
   macro: slice_mean(exact_match, half)
 gates:
   both: {not_worse_than: baseline, margin: 0.05}
   "both @ kind=1": {minimum: 0.1}
 """
+QUIET = ("--quiet", "--no-html")
 
 
-def predictions(wrong: int) -> list[dict[str, Any]]:
+def predictions(wrong: int) -> list[Record]:
     """All right but the first `wrong`."""
     return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(CORPUS)]
 
@@ -37,15 +38,13 @@ def predictions(wrong: int) -> list[dict[str, Any]]:
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A good night and a bad one, judged against it; another one before `both` was redefined."""
     folder = tmp_path_factory.mktemp("nights")
-    truths = write_lines(folder / "t.jsonl", CORPUS)
     (folder / "gates.yaml").write_text(CONFIG)
     for name, wrong, more in (
-        ("old", 3, ["--set=derived.both=mean(similarity)", "--set=gates={}"]),
-        ("good", 3, ["--set=gates={}"]),
-        ("bad", 40, [f"--baseline={folder}/good"]),
+        ("old", 3, ("--set=derived.both=mean(similarity)", "--set=gates={}")),
+        ("good", 3, ("--set=gates={}",)),
+        ("bad", 40, (f"--baseline={folder}/good",)),
     ):
-        given = write_lines(folder / f"{name}.jsonl", predictions(wrong))
-        found = evaluate(folder / name, truths, given, "--quiet", *more, config=folder / "gates.yaml")
+        found = evaluate_records(folder / name, CORPUS, predictions(wrong), *QUIET, *more, config=folder / "gates.yaml")
         assert found.code == (name == "bad"), found.stderr
     return folder
 
@@ -58,12 +57,11 @@ def values_of(run: Path) -> Any:
     return summary(run)["systems"]["predictions"]["values"]
 
 
-def test_a_run_has_their_values_and_intervals_in_each_slice(nights: Path) -> None:
+def test_a_run_has_their_values_and_intervals_in_each_slice_as_the_python_api_has(nights: Path) -> None:
     system = summary(nights / "good")["systems"]["predictions"]
     for found in (system, *system["slices"].values()):
         values = found["values"]
         assert values["both"] == (values["exact_match"] + values["similarity"]) / 2
-        assert values["gap"] == values["similarity"] - values["exact_match"]
         low, high = found["intervals"]["both"]
         assert 0 < low < values["both"] <= high <= 1
         assert found["units"]["both"] == found["units"]["similarity"]
@@ -74,59 +72,68 @@ def test_a_run_has_their_values_and_intervals_in_each_slice(nights: Path) -> Non
     low, high = system["intervals"]["macro"]
     assert 0 < low < system["values"]["macro"] < high < 1
     assert "both" in (nights / "good" / "report.md").read_text()
+    formulas = yaml.safe_load(CONFIG)["derived"]
+    result = beamscore.evaluate("toy", CORPUS, predictions(3), slices=["half"], derived=formulas)
+    assert {name: result.values[name] for name in formulas} == {name: system["values"][name] for name in formulas}
 
 
-def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
+def test_a_gate_judges_them_by_the_paired_difference_and_a_comparison_tests_them(nights: Path, tmp_path: Path) -> None:
     whole, of_slice = summary(nights / "bad")["gates"]
-    before, after = (values_of(nights / name)["both"] for name in ("good", "bad"))
+    before, after = (values_of(nights / name) for name in ("good", "bad"))
     found = (whole["verdict"], whole["metric"], whole["reference"], whole["difference"])
-    assert found == ("fail", "both", before, after - before)
+    assert found == ("fail", "both", before["both"], after["both"] - before["both"])
     assert whole["difference_interval"][1] < -0.05
     assert (of_slice["verdict"], of_slice["slice"]) == ("pass", "kind=1")
+    # A finished run is judged by the definitions that it has.
+    assert command("gate", nights / "bad", "--baseline", nights / "good")[0] == 1
     # Each of the 37 that became wrong lowers the mean over the slices of `half`.
     bad, good = (open_system(str(nights / name)) for name in ("bad", "good"))
     moved = top_contributors(bad.run.configuration.benchmark, "macro", bad, good, count=99)
     assert [each.effect < 0 for each in moved] == [True] * 37
-    # A finished run is judged by the definitions that it has.
-    assert command("gate", nights / "bad", "--baseline", nights / "good")[0] == 1
+    sides = ("compare", nights / "good", nights / "bad")
+    assert command(*sides, "--output", tmp_path, *QUIET)[::2] == (0, "")
+    metrics = json.loads((tmp_path / "comparison.json").read_bytes())["metrics"]
+    both, macro = metrics["both"], metrics["macro"]
+    assert [(each["verdict"], each["differing_samples"], each["p"]) for each in (both, macro)] == [
+        ("worse", 37, 0.001)
+    ] * 2
+    assert [macro["baseline"], macro["candidate"]] == [before["macro"], after["macro"]]
+    assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
+    assert "the formula of both changed" in (tmp_path / "history.md").read_text()
 
 
 def test_a_mean_over_other_slices_or_classes_passes_no_gate(tmp_path: Path) -> None:
     """Without its hardest slice and class, of which nothing is predicted, the mean over them is better."""
-    names = ("Pie", "Donut", "Line")
-    charts = [{"sample_id": f"c{place}", "kind": names[place % 3],
-               "task1": {"output": {"chart_type": names[place % 3]}}} for place in range(60)]  # fmt: skip
-    wrong = [
-        {**each, "task1": {"output": {"chart_type": "Donut"}}} if each["kind"] == "Pie" else each for each in charts
-    ]
-    truth = write_lines(tmp_path / "t.jsonl", charts)
-    files = [write_lines(tmp_path / f"{len(some)}.jsonl", some)
-             for some in (wrong, [each for each in wrong if each["kind"] != "Pie"])]  # fmt: skip
+    names = ["Pie", "Donut", "Line"] * 20
+    charts, wrong = (
+        [{"sample_id": f"c{place}", "kind": name, "task1": {"output": {"chart_type": as_what.get(name, name)}}}
+         for place, name in enumerate(names)] for as_what in ({}, {"Pie": "Donut"})
+    )  # fmt: skip
     # The mean of classes may be a part of another metric.
     derived = {"slices": "slice_mean(task1.macro_f1, kind)", "classes": "mean(task1.macro_f1)"}
-    given = [f"--set=derived={json.dumps(derived)}", "--slice=kind", "--set=missing=exclude", "--no-html", "--quiet"]
+    given = [f"--set=derived={json.dumps(derived)}", "--slice=kind", "--set=missing=exclude", *QUIET]
+    before = evaluate_records(tmp_path / "before", charts, wrong, *given, config="chart").output
     gates = [f"--set=gates.{name}.not_worse_than=baseline" for name in (*derived, "task1.macro_f1")]
-    before = evaluate(tmp_path / "before", truth, files[0], *given, config="chart")
-    after = evaluate(tmp_path / "after", truth, files[1], *given, *gates, f"--baseline={before.output}", config="chart")
+    few = [each for each in wrong if each["kind"] != "Pie"]
+    judged = (*given, *gates, f"--baseline={before}")
+    after = evaluate_records(tmp_path / "after", charts, few, *judged, config="chart")
     for name in derived:
-        assert values_of(before.output)[name] < values_of(after.output)[name] == 1
+        assert values_of(before)[name] < values_of(after.output)[name] == 1
     told = "only one side measured {}, which may hide a loss"
     counts = [after.stderr.count(told.format(each)) for each in ("kind=Pie", "task1.recall[pie]")]
     assert (after.code, counts) == (4, [1, 2]), after.stderr
 
 
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path, tmp_path: Path) -> None:
-    told = 'used derived.both: "mean(exact_match, similarity)" instead of "mean(similarity)"'
-    assert told in refused("compare", nights / "old", nights / "good")
     # If that is allowed, one formula holds for both sides.
-    output = tmp_path / "allowed"
-    flags = ("--output", output, "--allow-differences", "--quiet", "--no-html")
-    code, _, stderr = command("compare", nights / "old", nights / "good", *flags)
+    output, sides = tmp_path / "allowed", (nights / "old", nights / "good")
+    code, _, stderr = command("compare", *sides, "--output", output, "--allow-differences", *QUIET)
     by_formula = "the candidate's derived metrics are computed by the formulas of the baseline"
     document = json.loads((output / "comparison.json").read_bytes())
-    assert (code, document["differences"][-1], stderr.count(by_formula)) == (0, by_formula, 1)
+    told = 'the candidate used derived.both: "mean(exact_match, similarity)" instead of "mean(similarity)"'
+    assert (code, document["differences"], stderr.count(by_formula)) == (0, [told, by_formula], 1)
     assert document["metrics"]["both"]["candidate"] == values_of(nights / "good")["similarity"]
-    without = evaluate(tmp_path / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet", "--no-html").output
+    without = evaluate_records(tmp_path / "without", CORPUS, predictions(3), *QUIET).output
     assert "derived" not in summary(without)["config"]
     # Who cites a run cites the formulas of its metrics.
     cited = [summary(run)["signature"] for run in (nights / "good", nights / "bad", nights / "old", without)]
@@ -137,22 +144,3 @@ def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights
     # Nor does it hide the samples that moved the metrics which need no slices.
     bad, other = (open_system(str(run)) for run in (nights / "bad", without))
     assert len(top_contributors(bad.run.configuration.benchmark, "both", bad, other, count=99)) == 37
-
-
-def test_a_comparison_tests_them_and_a_history_breaks_where_a_formula_changed(nights: Path, tmp_path: Path) -> None:
-    flags = ("--output", tmp_path / "out", "--quiet", "--no-html")
-    assert command("compare", nights / "good", nights / "bad", *flags)[::2] == (0, "")
-    found = json.loads((tmp_path / "out" / "comparison.json").read_bytes())["metrics"]
-    both, macro = found["both"], found["macro"]
-    assert [(each["verdict"], each["differing_samples"]) for each in (both, macro)] == [("worse", 37)] * 2
-    assert both["p"] == 0.001
-    assert [macro["baseline"], macro["candidate"]] == [values_of(nights / name)["macro"] for name in ("good", "bad")]
-    assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
-    assert "the formula of both changed" in (tmp_path / "history.md").read_text()
-
-
-def test_the_python_api_takes_them(nights: Path) -> None:
-    formulas = {"both": "mean(exact_match, similarity)", "macro": "slice_mean(exact_match, half)"}
-    result = beamscore.evaluate("toy", CORPUS, predictions(3), slices=["half"], derived=formulas)
-    expected = values_of(nights / "good")
-    assert {name: result.values[name] for name in formulas} == {name: expected[name] for name in formulas}

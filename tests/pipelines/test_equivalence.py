@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from beamscore.metrics.registry import benchmark_names
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.transforms.io import files
 from tests import toy
 from tests.memory_files import FolderStore, ObjectStore
 from tests.plain_loop import make_benchmark
 from tests.runs import Record, Run, command, evaluate, plain_score, plain_sums, refused, unpack_replicates, write_lines
-from tests.tables import write_arrow, write_delimited
+from tests.transforms.samples import store as store_as
 
 COUNT = 130
 SYSTEMS = ("ours", "theirs")
@@ -109,46 +105,35 @@ def test_rows_and_sums_replicates_and_coverage_of_every_slice_are_those_of_a_pla
         }
 
 
-def shuffled_files(folder: Path, records: list[Any]) -> None:
-    """Records in another order over files of other names, plain and compressed, some of them empty."""
-    rng = random.Random(1)
-    records = rng.sample(records, len(records))
-    for number, suffix in enumerate(["jsonl", "jsonl.gz", "ndjson", "json.zst", "jsonl"]):
-        write_lines(folder / f"{9 - number}.{suffix}", records[number::5])
-    write_lines(folder / "empty.jsonl", [])
+def stored(*endings: str) -> Callable[[Path, list[Any]], None]:
+    """Returns what writes records in another order over files of other names and formats, and an empty one.
+
+    The lists in Parquet are JSON text. Each cell of CSV is a text, so it holds predictions alone.
+    """
+
+    def write(folder: Path, records: list[Any]) -> None:
+        write_lines(folder / "empty.jsonl", [])
+        shuffled = random.Random(1).sample(records, len(records))
+        for number, ending in enumerate(endings):
+            part = shuffled[number :: len(endings)]
+            if ending == "parquet":
+                part = [{name: value if isinstance(value, (str, int)) else json.dumps(value)
+                         for name, value in each.items()} for each in part]  # fmt: skip
+            is_text = "sv" in ending and folder.name == "truth"
+            store_as(folder / f"{9 - number}.{'arrow' if is_text else ending}", part, 7)
+
+    return write
 
 
-TEXTS = [(name, pa.string()) for name in ("text", "sample_id")]
-MORE: list[Any] = [("words", pa.list_(pa.string())), ("page", pa.string()), ("kind", pa.int16())]
-UNUSED = [("missing", pa.string()), ("unused", pa.struct([("a", pa.list_(pa.int64()))]))]
+LINES = ("jsonl", "jsonl.gz", "ndjson", "json.zst", "jsonl")
 
 
-def parquet(folder: Path, records: list[Any]) -> None:
-    folder.mkdir(parents=True)
-    schema = pa.schema([*MORE, *UNUSED, *TEXTS] if folder.name == "truth" else TEXTS)
-    for number, part in enumerate([records[:50], records[50:]]):
-        pq.write_table(pa.Table.from_pylist(part, schema), folder / f"{number}.parquet", row_group_size=16)
-
-
-def tables(folder: Path, records: list[Any]) -> None:
-    """Arrow, with lists as JSON text in Parquet; CSV and TSV, of which each cell is a text, only of predictions."""
-    folder.mkdir(parents=True)
-    texts = [{**each, "words": json.dumps(each["words"])} if "words" in each else each for each in records[::2]]
-    pq.write_table(pa.Table.from_pylist(texts), folder / "texts.pq")
-    write_arrow(folder / "a.arrow", records[1::4], 7)
-    for name, some in (("b.tsv.gz", records[3::8]), ("c.csv", records[7::8])):
-        if folder.name == "truth":
-            write_arrow(folder / f"{name}.arrow", some)
-        else:
-            write_delimited(folder / name, some)
-
-
-@pytest.mark.parametrize("write", [shuffled_files, parquet, tables])
+@pytest.mark.parametrize("endings", [LINES, ("parquet", "arrow", "csv", "tsv.gz")], ids=str)
 def test_files_orders_and_formats_do_not_change_a_byte(
-    tmp_path: Path, baseline: Run, write: Callable[[Path, list[Any]], object], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, baseline: Run, endings: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "BYTES_PER_PART", 700)
-    found = run(store(tmp_path, write))
+    found = run(store(tmp_path, stored(*endings)))
     assert found.bytes() == baseline.bytes()
     assert found.samples == baseline.samples
 
@@ -179,8 +164,8 @@ def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
     """The configuration, inputs of both formats, and the result are there; nothing is left on this machine."""
 
     def mixed(folder: Path, records: list[Any]) -> None:
-        parquet(folder, records[:90])
         write_lines(folder / "more.jsonl.gz", [*records[90:], *([BROKEN] if folder.name == "theirs" else [])])
+        store_as(folder / "0.parquet", records[:90], 16)
 
     for each, name, empty in ((kind, "FILES", {}), (FolderStore, "FOLDERS", set())):
         monkeypatch.setattr(each, name, empty)
@@ -193,15 +178,9 @@ def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
         kind.FILES[f"{there}in/{path.relative_to(corpus)}"] = path.read_bytes()
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    flags = (
-        "--ground-truth",
-        f"{there}in/truth/*",
-        "--predictions",
-        *(f"{name}={there}in/{name}/*" for name in SYSTEMS),
-        *SETTINGS,
-        *SLICES,
-    )
-    assert command("evaluate", f"{there}in/config.yaml", *flags, "--output", f"{there}out/1")[::2] == (0, "")
+    systems = ("--predictions", *(f"{name}={there}in/{name}/*" for name in SYSTEMS), *SETTINGS, *SLICES)
+    given = ("--ground-truth", f"{there}in/truth/*", *systems, "--output", f"{there}out/1")
+    assert command("evaluate", f"{there}in/config.yaml", *given)[::2] == (0, "")
     for name, content in list(kind.FILES.items()):
         if name.startswith(f"{there}out/1/"):
             copy = tmp_path / "copy" / name.removeprefix(f"{there}out/1/")
@@ -219,32 +198,5 @@ def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
         (f"{there}in/truth/*", "nowhere://bucket/out", "--output nowhere://bucket/out: cannot be written: "),
         ("nowhere://b/a.jsonl", f"{there}out/2", "--ground-truth nowhere://b/a.jsonl: cannot be listed: "),
     ):
-        assert refused("evaluate", "toy", "--ground-truth", truths, *flags[2:], "--output", output).startswith(message)
+        assert refused("evaluate", "toy", "--ground-truth", truths, *systems, "--output", output).startswith(message)
     assert list((tmp_path / "empty").iterdir()) == []
-
-
-@pytest.mark.parametrize("name", [name for name in benchmark_names() if name != "toy"])
-def test_every_benchmark_gives_the_sums_of_a_plain_loop(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = importlib.import_module(f"tests.generate.{name}").sample
-    # Out of JSON, tuples are lists.
-    corpus = json.loads(json.dumps([sample(index, 11) for index in range(12)]))
-    write_lines(tmp_path / "truth.jsonl", [truth for truth, _ in corpus])
-    write_lines(tmp_path / "predictions.jsonl", [prediction for _, prediction in reversed(corpus) if prediction])
-    monkeypatch.setattr(files, "BYTES_PER_PART", 2000)
-    settings = ("--quiet", "--set", "bootstrap.replicates=3", "--set", "max_rejected_fraction=1")
-    found = evaluate(tmp_path / "out", tmp_path / "truth.jsonl", tmp_path / "predictions.jsonl", *settings, config=name)
-    assert found.code == 0
-
-    benchmark = make_benchmark(name)
-    benchmark.setup()
-    try:
-        scores = [(truth["sample_id"], plain_score(benchmark, truth, prediction)) for truth, prediction in corpus]
-    finally:
-        benchmark.teardown()
-    sums, *replicates = plain_sums([(unit, score) for unit, score in scores if score is not None], Bootstrap(3, 0))
-    system = found.sums["systems"]["predictions"]
-    assert json.dumps(system["sums"]) == json.dumps(sums.units())
-    assert unpack_replicates(system["replicates"], 3) == replicates
-    assert found.summary["systems"]["predictions"]["values"] == json.loads(json.dumps(benchmark.values(sums)))

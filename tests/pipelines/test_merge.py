@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests import toy
+from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, corpus, damaged, rng_of
 from tests.finished_runs import row, write, write_run
-from tests.runs import Record, Run, command, evaluate, write_lines
+from tests.runs import Record, Run, assert_same, command, evaluate, evaluate_records, write_lines
 from tests.runs import refused as wrong_usage
 
 CORPUS = [toy.sample(index, 0) for index in range(50)]
@@ -20,6 +21,9 @@ SETTINGS = (
     "derived.macro=slice_mean(exact_match, kind)", "slices=[kind, words]", "bootstrap.replicates=30",
     "max_rejected_fraction=1", "worst_samples=3", "gates.exact_match.minimum=1",
 )  # fmt: skip
+
+
+SYSTEMS = ("half", "right", "nothing")
 
 
 def refused(*arguments: str | Path) -> str:
@@ -46,9 +50,8 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(tmp_path: Path) -
     # The gate is judged on the whole, and the duplicates of the runs are told again.
     assert (code, stderr.count("ours: gate exact_match: "), stderr.count(" with a duplicate sample_id: ")) == (1, 1, 2)
     assert "report: " in stdout
-    found, expected = Run(code, stdout, stderr, out), Run(0, "", "", whole)
-    assert found.bytes() == expected.bytes()
-    assert (found.samples, found.quarantine, found.report) == (expected.samples, expected.quarantine, expected.report)
+    expected = Run(1, "", "", whole)
+    assert_same(Run(code, stdout, stderr, out), expected)
     document = read(out / "run.json")
     assert [each["path"] for each in document["merged_from"]] == [str(first), str(second)]
     assert document["inputs"]["ground_truth"]["records"] == len(CORPUS) + len(BAD)
@@ -61,34 +64,62 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(tmp_path: Path) -
     assert (turned["systems"], turned["fingerprint"]) == (expected.sums["systems"], expected.sums["fingerprint"])
 
 
+@pytest.mark.attacks
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_runs_of_any_partition_merge_to_one_evaluation_of_all_or_are_refused(
+    tmp_path: Path, name: str, seed: int
+) -> None:
+    rng = rng_of("merge", name, seed)
+    count = rng.randint(2, 4)
+    parts = [tmp_path / f"part{number}" for number in range(count)]
+    place: dict[str, int] = {}
+    for side, records in zip(("truths", "predictions"), corpus(name, 18, seed), strict=True):
+        for number, part in enumerate(parts):
+            own = [each for each in records if place.setdefault(each["sample_id"], rng.randrange(count)) == number]
+            write_lines(part / f"{side}.jsonl", damaged(rng, own))
+
+    def run(output: str, folders: list[Path]) -> Run:
+        (truth, predicted), *others = [(part / "truths.jsonl", part / "predictions.jsonl") for part in folders]
+        more = [each for pair in others for each in (f"--ground-truth={pair[0]}", f"--predictions=ours={pair[1]}")]
+        return evaluate(tmp_path / output, truth, {"ours": predicted}, *more, *FLAGS, config=name)
+
+    shards = [run(f"run{number}", [part]) for number, part in enumerate(parts)]
+    assert all(shard.code in (0, 1) for shard in shards)
+    whole, merged = run("whole", parts), tmp_path / "merged"
+    code, _, stderr = command("merge", *(shard.output for shard in shards), "--output", merged, "--quiet")
+    if code == 2:
+        # The same id in two parts: one evaluation would have paired or doubled it.
+        assert "in more than one of the runs" in stderr
+    else:
+        assert_same(Run(code, "", stderr, merged), whole)
+        assert stderr == whole.stderr.replace(str(whole.output), str(merged))
+
+
+SAMPLES = "merge runs over disjoint samples"
+PREDICTIONS = "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+
+
 def test_runs_that_share_samples_are_refused_with_their_names(tmp_path: Path) -> None:
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
     runs: dict[str, Path] = {}
-    for name, ids in {"ab": ("ab", "ab"), "bc": ("bc", "bc"), "d": ("d", "da"), "e": ("e", "ea"), "b": "ba"}.items():
-        truths, predictions = (
-            write_lines(tmp_path / f"{name}{side}.jsonl", [{"sample_id": each, "text": "x"} for each in some])
-            for side, some in enumerate(ids)
-        )
-        runs[name] = evaluate(tmp_path / name, truths, predictions, "--quiet", "--no-html").output
-    samples = "merge runs over disjoint samples"
-    predicted = "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+    for name, predicted in {"ab": "ab", "bc": "bc", "d": "da", "e": "ea", "b": "a"}.items():
+        truths, given = ([{"sample_id": each, "text": "x"} for each in some] for some in (name, predicted))
+        runs[name] = evaluate_records(tmp_path / name, truths, given, "--quiet", "--no-html").output
     for names, shared, hint in (
-        (("ab", "bc"), "b", samples),
-        (("ab", "d"), "a", predicted),
-        (("e", "d"), "a", predicted),
+        (("ab", "bc"), "b", SAMPLES),
+        (("ab", "d"), "a", PREDICTIONS),
+        (("e", "d"), "a", PREDICTIONS),
         # One sample that is shared is told before any predictions.
-        (("ab", "b"), "ba", samples),
+        (("ab", "b"), "ba", SAMPLES),
     ):
         places = " and ".join(str(runs[name]) for name in names)
-        told = (
-            f"sample_ids are in more than one of the runs, such as {', '.join(f'{each} ({places})' for each in shared)}"
-        )
-        assert refused(*(runs[name] for name in names), "--output", tmp_path / "out") == f"{told}; {hint}"
+        named = ", ".join(f"{each} ({places})" for each in shared)
+        told = refused(*(runs[name] for name in names), "--output", tmp_path / "out")
+        assert told == f"sample_ids are in more than one of the runs, such as {named}; {hint}"
     # There may be more runs than an integer has bits.
     told = refused(runs["d"], *[runs["bc"]] * 64, "--output", tmp_path / "out")
-    assert told.startswith(
-        f"sample_ids are in more than one of the runs, such as b ({runs['bc']} and {runs['bc']} and "
-    )
+    assert f"in more than one of the runs, such as b ({runs['bc']} and {runs['bc']} and " in told
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -100,11 +131,7 @@ def test_runs_that_share_samples_are_refused_with_their_names(tmp_path: Path) ->
         ({"slices": ["words", "kind"]}, "it was sliced by words and kind, not by kind and words"),
         ({"derived": {"mine": "mean(similarity)"}}, "it has other derived metrics"),
         # Whatever is taken from the first alone makes the exit code depend on the order of the runs.
-        (
-            {"bootstrap": {"replicates": 50, "confidence": 0.5}},
-            'it used bootstrap: {"replicates":50,"confidence":0.5,"seed":0} instead of '
-            '{"replicates":50,"confidence":0.95,"seed":0}; evaluate it again',
-        ),
+        ({"bootstrap": {"replicates": 50, "confidence": 0.5}}, 'it used bootstrap: {"replicates":50,"confidence":0.5,'),
         *(
             ({key: value}, f"it has another value of {key}; evaluate it again with the same")
             for key, value in {
@@ -153,15 +180,13 @@ def test_what_is_no_run_to_merge_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / "merged", other, "--output", tmp_path / "out") == said
 
 
-def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path) -> None:
-    for most in (1, 2):
-        runs = [
-            write_run(tmp_path / f"{name}{most}", [row(name, 1.0, kind=name)], {"limits": {"slices": most}})
-            for name in ("a", "b")
-        ]
-        said = "predictions: together the runs have 2 slices, more than the 1 of limits.slices"
-        found = command("merge", *runs, "--output", tmp_path / f"out{most}", "--no-html", "--quiet")
-        assert found[::2] == ((2, f"beamscore: {said}\n") if most < 2 else (0, ""))
+@pytest.mark.parametrize(("most", "code"), [(1, 2), (2, 0)])
+def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path, most: int, code: int) -> None:
+    limit = {"limits": {"slices": most}}
+    runs = [write_run(tmp_path / name, [row(name, 1.0, kind=name)], limit) for name in ("a", "b")]
+    found = command("merge", *runs, "--output", tmp_path / "out", "--no-html", "--quiet")
+    said = "beamscore: predictions: together the runs have 2 slices, more than the 1 of limits.slices\n"
+    assert found[::2] == (code, said if code else "")
 
 
 def test_whether_a_task_is_attempted_is_one_decision_for_a_system_on_every_path(tmp_path: Path) -> None:
@@ -179,28 +204,26 @@ def test_whether_a_task_is_attempted_is_one_decision_for_a_system_on_every_path(
             for n in range(10)
         ]
 
+    def of_task(system: Any) -> list[float | None]:
+        return [each["values"][task] for each in (system, *system["slices"].values())]
+
     flags = ("--quiet", "--slice", "source", "--set", "bootstrap.replicates=50", "--set", "tasks=[task1,task5]")
     found: dict[str, Any] = {}
     for sources in ("ab", "a", "b"):
-        truth = write_lines(tmp_path / f"in-{sources}" / "t.jsonl", charts(sources, "ab"))
-        answers = {
-            system: write_lines(truth.with_name(f"{system}.jsonl"), charts(sources, attempted))
-            for system, attempted in {"half": "a", "right": "ab", "nothing": ""}.items()
-        }
-        run = evaluate(tmp_path / sources, truth, answers, *flags, config="chart")
+        answers = {name: charts(sources, attempted) for name, attempted in zip(SYSTEMS, ("a", "ab", ""), strict=True)}
+        run = evaluate_records(tmp_path / sources, charts(sources, "ab"), answers, *flags, config="chart")
         found[sources] = run.summary["systems"]
-    half, nothing = found["ab"]["half"], found["ab"]["nothing"]
-    assert [half["values"][task], *(each["values"][task] for each in half["slices"].values())] == [0.5, 1, 0]
+    half = found["ab"]["half"]
+    assert [of_task(found["ab"][name]) for name in ("half", "nothing")] == [[0.5, 1, 0], [None] * 3]
     low, high = half["slices"]["source=b"]["intervals"][task]
     assert (low, high < 0.5) == (0, True)
-    assert [nothing["values"][task], *(each["values"][task] for each in nothing["slices"].values())] == [None] * 3
-    assert command("merge", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "merged")[0] == 0
-    assert read(tmp_path / "merged" / "summary.json")["systems"] == found["ab"]
     # Alone, the half without the task says nothing of it.
     assert found["b"]["half"]["values"][task] is None
+    assert command("merge", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "merged")[0] == 0
+    assert read(tmp_path / "merged" / "summary.json")["systems"] == found["ab"]
     command("compare", f"{tmp_path}/ab:right", f"{tmp_path}/ab:half", "--output", tmp_path / "compared")
     document = read(tmp_path / "compared" / "comparison.json")
-    slices = {label: each["metrics"][task] for label, each in document["slices"].items()}
-    failed = slices["source=b"]
+    whole, failed = document["metrics"][task], document["slices"]["source=b"]["metrics"][task]
     assert (failed["baseline"], failed["candidate"], failed["difference"], failed["verdict"]) == (1, 0, -1, "worse")
-    assert (slices["source=a"]["verdict"], document["metrics"][task]["verdict"]) == ("identical", "worse")
+    same = document["slices"]["source=a"]["metrics"][task]
+    assert (same["verdict"], whole["verdict"]) == ("identical", "worse")

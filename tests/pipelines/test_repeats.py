@@ -15,7 +15,7 @@ from beamscore.transforms.repeats import MAX_LABEL_LENGTH
 from tests import toy
 from tests.page.corpora import page_data
 from tests.pipelines.api.test_transform import check_same, evaluated
-from tests.runs import Record, Run, command, evaluate, refused, write_lines
+from tests.runs import Record, Run, command, evaluate_records, refused, write_lines
 
 TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
 REPEATS = ("--quiet", "--set", "repeats=true")
@@ -32,11 +32,8 @@ def predictions(wrong: float = 0.4, repeats: int = 3, seed: int = 0) -> list[Rec
     ]
 
 
-def scored(output: Path, given: list[Record], *more: str, truths: list[Record] = TRUTHS, page: bool = False) -> Run:
-    """Evaluates records with repeats; their files are beside the output."""
-    truth, predicted = (write_lines(output.with_name(f"{output.name}-{side}.jsonl"), records)
-                        for side, records in (("t", truths), ("p", given)))  # fmt: skip
-    return evaluate(output, truth, predicted, *REPEATS, *([] if page else ["--no-html"]), *more)
+def scored(output: Path, given: list[Any], *more: str, truths: list[Record] = TRUTHS) -> Run:
+    return evaluate_records(output, truths, given, *REPEATS, "--no-html", *more)
 
 
 def system_of(run: Run) -> Any:
@@ -45,7 +42,7 @@ def system_of(run: Run) -> Any:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    found = scored(tmp_path_factory.mktemp("repeats") / "run", predictions(), *SLICED, page=True)
+    found = evaluate_records(tmp_path_factory.mktemp("repeats") / "run", TRUTHS, predictions(), *REPEATS, *SLICED)
     assert found.code == 0, found.stderr
     return found
 
@@ -92,20 +89,17 @@ def test_no_order_no_file_and_no_way_to_evaluate_changes_a_byte(run: Run, tmp_pa
 def test_the_check_scores_one_prediction_of_each_sample_whichever_repeat_it_is(tmp_path: Path) -> None:
     given = predictions(wrong=0)
     random.Random(1).shuffle(given)
-    truth, predicted = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", [BAD[1], *given])
-    sides = ("--ground-truth", truth, "--predictions", predicted)
-    code, stdout, _ = command("evaluate", "toy", *sides, "--check", *REPEATS)
+    found = scored(tmp_path / "out", [BAD[1], *given], "--check")
     # All are right but that of s1, which has no repeat.
-    assert (code, "of the first 40: exact_match 0.975, similarity 0.975" in stdout) == (0, True)
-    assert "1 of them would be rejected, such as s1: repeat must be " in stdout
+    assert (found.code, "of the first 40: exact_match 0.975, similarity 0.975" in found.stdout) == (0, True)
+    assert "1 of them would be rejected, such as s1: repeat must be " in found.stdout
 
 
 def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text().splitlines()
     shown = [json.loads(line) for line in page if line.startswith('    {"sample_id"')]
-    truth = write_lines(tmp_path / "t.jsonl", [each for each in shown if each["repeat"] == 1])
-    given = write_lines(tmp_path / "p.jsonl", shown)
-    found = evaluate(tmp_path / "run", truth, given, *REPEATS, "--no-html", config="chemistry")
+    truths = [each for each in shown if each["repeat"] == 1]
+    found = evaluate_records(tmp_path / "run", truths, shown, *REPEATS, "--no-html", config="chemistry")
     written = [line.split() for line in found.report.splitlines()]
     assert [line.split() in written for line in page if line.startswith("    | `exact_match")] == [True] * 4
 
@@ -161,21 +155,19 @@ def test_every_record_is_counted_once(tmp_path: Path, missing: Any) -> None:
 
 
 def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(tmp_path: Path) -> None:
-    counts = {"none": 0, "two": 2, "five": 5}
-    files = {name: write_lines(tmp_path / f"{name}.json", predictions(repeats=each)) for name, each in counts.items()}
-    truths = write_lines(tmp_path / "t.jsonl", TRUTHS)
-    found = evaluate(tmp_path / "out", truths, files, *REPEATS, "--no-html")
+    systems = {name: predictions(repeats=each) for name, each in {"none": 0, "two": 2, "five": 5}.items()}
+    found = evaluate_records(tmp_path / "out", TRUTHS, systems, *REPEATS, "--no-html")
     assert found.quarantine == [], "repeats of one system are none of another"
     values = {name: system["values"] for name, system in found.summary["systems"].items()}
-    assert [values[name]["repeats"] for name in counts] == [1, 2, 5]
+    assert [values[name]["repeats"] for name in systems] == [1, 2, 5]
     assert (values["none"]["exact_match"], values["none"]["exact_match.pass_at[1]"]) == (0, 0)
     assert "exact_match.pass_at[3]" not in values["two"]
     assert values["five"]["exact_match.pass_at[5]"] >= values["five"]["exact_match.pass_at[4]"]
 
 
 def test_a_repeat_that_few_samples_have_is_warned_of(tmp_path: Path) -> None:
-    given = [{**each, "repeat": "l1"} if (each["sample_id"], each["repeat"]) == ("s7", 1) else each
-             for each in predictions()]  # fmt: skip
+    given = predictions()
+    given[3 * 7 + 1]["repeat"] = "l1"
     found = scored(tmp_path / "out", given)
     told = "repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
     assert found.summary["warnings"] == [f"the predictions: {told}"]
@@ -213,9 +205,10 @@ def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) ->
     hidden = {(each["sample_id"], each["repeat"]) for each in given if each["repeat"] and each["text"] == "?" * 9}
     missing = [each for each in given if (each["sample_id"], each["repeat"]) not in hidden]
     failing = [{**each, "text": "score fails"} if each not in missing else each for each in given]
-    for name, records in {"missing": missing, "failing": failing}.items():
-        found = scored(tmp_path / name, records, *flags, "--set", f"gates={gates}", "--baseline", str(base.output))
-        assert [each["verdict"] for each in found.summary["gates"]] == ["inconclusive"] * 2, name
+    for records in (missing, failing):
+        judged = ("--set", f"gates={gates}", "--baseline", str(base.output))
+        found = scored(tmp_path / "night", records, *flags, *judged)
+        assert [each["verdict"] for each in found.summary["gates"]] == ["inconclusive"] * 2
         assert all("measured on one side alone" in each["reason"] for each in found.summary["gates"])
         _, _, warned = command("compare", base.output, found.output, "--output", tmp_path / "out", "--quiet")
         assert f"the baseline has 120 scored repeats of samples, the candidate {len(missing)}: those" in warned
@@ -232,20 +225,19 @@ def test_a_selection_has_the_prediction_of_the_worst_repeat(tmp_path: Path) -> N
     texts += [("e", 1, "prediction is bad"), ("e", 2, "x"), ("f", 1, "score fails"), ("f", 2, "x")]
     given = [{"sample_id": name, "repeat": repeat, "text": text} for name, repeat, text in texts]
     output = scored(tmp_path / "run", given, truths=truths).output
-    listed = ("--samples", tmp_path / "run-t.jsonl", "--output", tmp_path / "o.jsonl")
+    listed = ("--samples", tmp_path / "run-truth.jsonl", "--output", tmp_path / "o.jsonl")
     assert command("select", output, *listed)[0] == 0
     found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
     shown = [each["prediction"] and each["prediction"]["repeat"] for each in found]
-    assert (shown, [each["details"] and each["details"]["worst"] for each in found]) == (
-        [2, "2", None, 2, 2, 2],
-        ["2", "2", "1", None, "2", "2"],
-    )
+    assert shown == [2, "2", None, 2, 2, 2]
+    assert [each["details"] and each["details"]["worst"] for each in found] == ["2", "2", "1", None, "2", "2"]
     # A repeat that has changed is refused although another one is shown.
-    write_lines(tmp_path / "run-p.jsonl", [{**each, "text": "xxx"} if each == given[2] else each for each in given])
+    given[2]["text"] = "xxx"
+    write_lines(tmp_path / "run-predictions.jsonl", given)
     assert refused("select", output, *listed).startswith("the prediction of sample b is not as the run read it; ")
 
 
-def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, tmp_path: Path) -> None:
+def test_runs_with_other_numbers_of_repeats_are_gated_but_neither_compared_nor_merged(run: Run, tmp_path: Path) -> None:
     """After a swap, the third repeat would exist for some of the samples only."""
     gates = json.dumps({"exact_match": {"not_worse_than": "baseline", "margin": 0.9}})
     flags = ("--set", f"gates={gates}", "--baseline", str(run.output))
@@ -257,28 +249,23 @@ def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run,
     for other, reason in told.items():
         for allowed in ((), ("--allow-differences",)):
             assert reason in refused("compare", run.output, other.output, *allowed)
-
-
-def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:
     shards = []
-    for name, part, repeats in (("first", TRUTHS[:15], 3), ("second", TRUTHS[15:], 3), ("fewer", TRUTHS[15:], 2)):
-        ids = {truth["sample_id"] for truth in part}
+    for name, part, repeats in (("first", slice(15), 3), ("second", slice(15, None), 3), ("fewer", slice(15, None), 2)):
+        ids = {truth["sample_id"] for truth in TRUTHS[part]}
         given = [each for each in predictions() if each["sample_id"] in ids and each["repeat"] < repeats]
-        shards.append(scored(tmp_path / name, given, *SLICED, truths=part).output)
+        shards.append(scored(tmp_path / name, given, *SLICED, truths=TRUTHS[part]).output)
     merged = tmp_path / "merged"
     assert command("merge", *shards[:2], "--output", merged, "--quiet")[0] == 0
     assert system_of(Run(0, "", "", merged)) == system_of(run)
-    told = "it has other repeats (0, 1, not 0, 1, 2)"
-    assert told in refused("merge", shards[0], shards[2], "--output", merged)
+    reason = "it has other repeats (0, 1, not 0, 1, 2)"
+    assert reason in refused("merge", shards[0], shards[2], "--output", merged)
 
 
 def test_a_scorer_needs_the_same_repeats_in_each_update() -> None:
-    given = predictions()
-    scorer = beamscore.Scorer("toy", repeats=True)
-    scorer.update(TRUTHS[:10], given[:30])
-    scorer.update(TRUTHS[10:], given[30:])
-    assert scorer.compute().values == beamscore.evaluate("toy", TRUTHS, given, repeats=True).values
-    other = beamscore.Scorer("toy", repeats=True)
+    scorer, other = (beamscore.Scorer("toy", repeats=True) for _ in range(2))
+    for part, repeats in ((slice(10), slice(30)), (slice(10, None), slice(30, None))):
+        scorer.update(TRUTHS[part], predictions()[repeats])
+    assert scorer.compute().values == beamscore.evaluate("toy", TRUTHS, predictions(), repeats=True).values
     other.update([{"sample_id": "new", "text": ""}], [{"sample_id": "new", "text": "", "repeat": 0}])
     with pytest.raises(ValueError, match="each update must have the same; there are 0, and were 0, 1, 2"):
         scorer.merge(other)
@@ -288,9 +275,11 @@ def test_a_scorer_needs_the_same_repeats_in_each_update() -> None:
 
 
 def test_what_cannot_work_is_refused(run: Run, tmp_path: Path) -> None:
-    for more in (("--reuse", str(run.output)), ("--resume",)):
-        found = scored(tmp_path / "out", predictions(), *more)
-        assert (found.code, f"{more[0]}: scores of samples with repeats cannot be" in found.stderr) == (2, True)
     many = [{"sample_id": "s0", "text": "", "repeat": number} for number in range(MAX_REPEATS + 1)]
-    found = scored(tmp_path / "out", many)
-    assert (found.code, f"a system has more than {MAX_REPEATS}" in found.stderr) == (2, True)
+    for given, more, told in (
+        (predictions(), ("--reuse", str(run.output)), "--reuse: scores of samples with repeats cannot be"),
+        (predictions(), ("--resume",), "--resume: scores of samples with repeats cannot be"),
+        (many, (), f"a system has more than {MAX_REPEATS}"),
+    ):
+        found = scored(tmp_path / "out", given, *more)
+        assert (found.code, told in found.stderr) == (2, True)

@@ -14,7 +14,7 @@ from beamscore.pipelines import evaluate as evaluation
 from beamscore.transforms import pair
 from tests import resumption, toy
 from tests.resumption import BATCH, WRITTEN_BEFORE
-from tests.runs import Record, Run, evaluate, write_lines
+from tests.runs import Record, Run, assert_same, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0) for index in range(120)]
 BAD: list[Record] = [
@@ -44,10 +44,8 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reuse")
     truths = [truth for truth, _ in CORPUS]
     changed = [{**each, "text": "new"} if each["sample_id"] == "s1" else each for each in ANSWERS]
-    answers = [answer for _, answer in CORPUS if answer]
-    for name, records in {
-        "t": [*truths, *BAD], "p": ANSWERS, "q": changed, "truths": truths, "answers": answers
-    }.items():  # fmt: skip
+    given = {"t": [*truths, *BAD], "p": ANSWERS, "q": changed, "truths": truths}
+    for name, records in {**given, "answers": [answer for _, answer in CORPUS if answer]}.items():
         write_lines(folder / f"{name}.jsonl", records)
     assert run(folder, folder / "first", "p").code == 0
     return folder
@@ -55,11 +53,6 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, output: Path, answers: str, *more: str, truths: str = "t") -> Run:
     return evaluate(output, folder / f"{truths}.jsonl", folder / f"{answers}.jsonl", *FLAGS, *more)
-
-
-def same(found: Run, other: Run) -> None:
-    assert found.bytes() == other.bytes()
-    assert (found.samples, found.report, found.quarantine) == (other.samples, other.report, other.quarantine)
 
 
 def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_scored(
@@ -73,57 +66,47 @@ def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_
     assert (set(answers), answers.count("new")) == ({"new", "x", "prediction is bad", "score fails", ""}, 1)
     assert len(scored) <= 8
     assert (found.code, found.stderr) == (without.code, without.stderr) == (0, "")
-    same(found, without)
+    assert_same(found, without)
     assert "reused" in json.loads((tmp_path / "with" / "run.json").read_bytes())
-    # A row that was reused is reused again.
-    scored.clear()
-    same(run(nights, tmp_path / "again", "q", "--reuse", str(tmp_path / "with")), without)
-    assert "new" not in [answer for _, answer in scored]
+    # A row that was reused is reused again, also where it counts in other slices, clusters and draws, or not at all.
+    settings = ("cluster=kind", "bootstrap={replicates: 9, seed: 7}", "limits.record_bytes=65")
+    for more in ([], ["--slice=words", *(f"--set={each}" for each in settings)]):
+        whole = run(nights, tmp_path / "without", "q", *more)
+        scored.clear()
+        found = run(nights, tmp_path / "again", "q", "--reuse", str(tmp_path / "with"), *more)
+        assert_same(found, whole)
+        assert "new" not in [answer for _, answer in scored]
+    rejected = found.summary["systems"]["predictions"]["coverage"]["ground_truth"]["rejected"]
+    assert len(BAD) < rejected < len(CORPUS)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ("options", 'it used protocol: "published" instead of "released"'),
-        ("packages", "it used different versions of packages"),
-        ("no provenance", "it used different versions of packages"),
-        ("rows", ""),
-    ],
-)
-def test_what_may_score_otherwise_or_was_changed_is_not_reused(
-    nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: str, reason: str
+@pytest.mark.parametrize("change", ["packages", "rows"])
+def test_what_other_packages_scored_or_was_changed_is_not_reused(
+    nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: str
 ) -> None:
+    """What else may score otherwise is in runs/test_differences."""
     earlier = shutil.copytree(nights / "first", tmp_path / "earlier", ignore=shutil.ignore_patterns(".runs"))
-    document = json.loads((earlier / "run.json").read_bytes())
+    told = ""
     if change == "packages":
+        told = f"beamscore: warning: nothing is reused from {earlier}: it used different versions of packages"
+        document = json.loads((earlier / "run.json").read_bytes())
         document["versions"]["packages"] = {"latex": "of old"}
         (earlier / "run.json").write_text(json.dumps(document))
-    elif change == "no provenance":
-        (earlier / "run.json").write_text("{}")
-    elif change == "rows":
+    else:
         (path,) = (earlier / "samples").glob("*.parquet")
         table = pq.ParquetFile(path).read()
         bad = [text and '{"samples": 1e300}' for text in table["statistics"].to_pylist()]
         pq.write_table(table.drop_columns(["statistics"]).append_column("statistics", [bad]), path)
-    more = ("--set", "protocol=released") if change == "options" else ()
-    found = run(nights, tmp_path / "out", "p", *more, "--reuse", str(earlier))
-    assert (found.code, found.stderr.count("\n")) == (0, bool(reason))
-    assert found.stderr.startswith(reason and f"beamscore: warning: nothing is reused from {earlier}: {reason}")
+    found = run(nights, tmp_path / "out", "p", "--reuse", str(earlier))
+    assert (found.code, found.stderr.count("\n"), found.stderr.startswith(told)) == (0, bool(told), True)
     assert len(scored) >= sum(answer is not None for _, answer in CORPUS)
-    if change != "options":
-        assert found.bytes() == Run(0, "", "", nights / "first").bytes()
-
-
-def interrupted(nights: Path, output: Path, number: signal.Signals) -> int:
-    """Evaluates until a signal comes in the middle; returns the exit code."""
-    sides = (f"--ground-truth={nights}/truths.jsonl", f"--predictions={nights}/answers.jsonl")
-    return resumption.interrupted(number, ["evaluate", "toy", *sides, f"--output={output}", *FLAGS, "--resume"])[0]
+    assert found.bytes() == Run(0, "", "", nights / "first").bytes()
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.attacks)]
 )
-def test_a_run_goes_on_where_it_was_interrupted(
+def test_a_run_goes_on_where_it_was_interrupted_unless_that_may_score_otherwise_or_is_damaged(
     nights: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -131,40 +114,32 @@ def test_a_run_goes_on_where_it_was_interrupted(
     number: signal.Signals,
     code: int,
 ) -> None:
-    output = tmp_path / "out"
-    assert interrupted(nights, output, number) == code
+    """The signal comes in the middle."""
+    output, resume = tmp_path / "out", ("answers", "--resume")
+    sides = (f"--ground-truth={nights}/truths.jsonl", f"--predictions={nights}/answers.jsonl")
+    command = ["evaluate", "toy", *sides, f"--output={output}", *FLAGS, "--resume"]
+    assert resumption.interrupted(number, command)[0] == code
     assert not (output / "summary.json").exists()
+    (folder,) = filter(Path.is_dir, (output / ".runs").iterdir())
+    nothing = f"beamscore: warning: nothing is taken from the interrupted run {folder.name}: "
+    for damage, told in (("", f"{nothing}it used"), ("start.json", nothing), ("samples/*", "")):
+        other = shutil.copytree(output, tmp_path / "other")
+        for path in (other / ".runs" / folder.name).glob(damage) if damage else ():
+            path.write_bytes(path.read_bytes()[:-10])
+        scored.clear()
+        found = run(nights, other, *resume, *(() if damage else ("--set", "protocol=released")), truths="truths")
+        assert (found.code, found.stderr.count("\n"), found.stderr.startswith(told)) == (0, bool(told), True)
+        assert len(scored) == len(found.samples) == len(CORPUS)
+        shutil.rmtree(other)
     # Only a run that can be resumed begins a file of rows after each batch that takes longer.
     monkeypatch.setattr(evaluation, "ROWS_FILE_S", 0.0)
     monkeypatch.setattr(pair, "SAMPLES_PER_BATCH", BATCH)
-    found = run(nights, output, "answers", "--resume", truths="truths")
+    scored.clear()
+    found = run(nights, output, *resume, truths="truths")
     assert (found.code, found.stderr) == (0, "")
     assert len(scored) == len(CORPUS) - WRITTEN_BEFORE
     whole = run(nights, tmp_path / "whole", "answers", truths="truths")
-    same(found, whole)
+    assert_same(found, whole)
     files = [len(list(run.output.glob("samples/*"))) for run in (found, whole)]
     assert files[0] > files[1] == 1
     assert len(list((output / ".runs").iterdir())) == 1
-
-
-@pytest.mark.attacks
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        ("", "warning: nothing is taken from the interrupted run {run_id}: it used"),
-        ("start.json", "warning: nothing is taken from the interrupted run {run_id}: "),
-        ("samples/*", ""),
-    ],
-)
-def test_what_may_score_otherwise_or_is_damaged_is_not_taken(
-    nights: Path, tmp_path: Path, scored: list[tuple[str, str]], damage: str, told: str
-) -> None:
-    assert interrupted(nights, tmp_path / "out", signal.SIGTERM) == 130
-    (folder,) = (tmp_path / "out" / ".runs").iterdir()
-    for path in folder.glob(damage) if damage else ():
-        path.write_bytes(path.read_bytes()[:-10])
-    other = () if damage else ("--set", "protocol=released")
-    found = run(nights, tmp_path / "out", "answers", "--resume", *other, truths="truths")
-    assert (found.code, found.stderr.count("\n")) == (0, bool(told))
-    assert found.stderr.startswith(told and f"beamscore: {told.format(run_id=folder.name)}")
-    assert len(scored) == len(found.samples) == len(CORPUS)

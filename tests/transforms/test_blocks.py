@@ -19,7 +19,7 @@ from beamscore.transforms import blocks
 from beamscore.transforms.blocks import IN_PIPELINE, BlockBuffer, BlockFolder, only_samples, sorted_on_disk, unpack
 from beamscore.transforms.hashes import bucket_of
 from beamscore.transforms.io.files import SourceFile
-from tests.pipelines.test_full_disk import small_disk
+from tests.faults import small_disk
 from tests.transforms.samples import problem_of
 
 KEYED = st.lists(st.tuples(st.text(max_size=5).map(str.encode), st.binary(max_size=40)), max_size=60)

@@ -65,7 +65,6 @@ def test_the_command_line_wins_over_set_and_set_over_the_file(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("override", "key", "value"),
     [
-        ("missing=exclude", "missing", "exclude"),
         ("max_rejected_fraction=1e-3", "max_rejected_fraction", 0.001),
         ("cluster=", "cluster", None),
         ("cluster=a=b", "cluster", "a=b"),
@@ -102,11 +101,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "missing: maybe", (), "missing: found 'maybe'; allowed: exclude, wrong"),
         (TOY + "bootstrap: 200", (), "bootstrap: found 200; give a mapping, such as {replicates: 200}"),
         (TOY + "bootstrap: {replicates: -1}", (), "bootstrap.replicates: found -1; expected `int` >= 0"),
-        *(
-            (f"{TOY}max_{kind}_fraction: {found}", (), f"max_{kind}_fraction: found {found}; expected `float` {end}")
-            for kind in ("missing", "rejected")
-            for found, end in ((-0.25, ">= 0"), (1.25, "<= 1"))
-        ),
+        (TOY + "max_missing_fraction: 1.25", (), "max_missing_fraction: found 1.25; expected `float` <= 1"),
         (TOY + "bootstrap: {replicas: 3}", (), "bootstrap.replicas: unknown key (did you mean replicates?); allowed: "),
         (TOY + "slices: ['a,,b']", (), "slices: found 'a,,b'; allowed: column names, joined by commas to cross them"),
         (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float |"),
@@ -117,7 +112,6 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "worst_samples: [1]", (), "worst_samples: found [1]; expected `int`, got `list`"),
         (TOY + "predictions: {'a b': [x]}", (), "predictions: found {'a b': ['x']}; expected `str` matching regex"),
         (TOY + "predictions: {ground_truth: [p]}", (), "predictions.ground_truth: the other side has this name; give"),
-        (TOY + "slice: [kind]", (), "slice: unknown key (did you mean slices?); allowed for toy: "),
         (TOY + "cluster: [" + "1," * 500 + "]", (), "cluster: found [1, 1, 1"),
         (TOY + '"a\\nb\\e[31m": 1', (), "a<U+000A>b<U+001B>[31m: unknown key"),
         ("benchmark: figure_text\nmin_confidence: -.inf", (), "min_confidence: found -inf; allowed: a finite number"),
@@ -127,7 +121,6 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "missing: wrong", ("missing.x=1",), "--set missing.x=1: missing is not a group of keys"),
         (TOY, ("gates.task1.f1.minimun=1",), "gates.task1.f1.minimun: unknown key (did you mean minimum?); all"),
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
-        (TOY, ("benchmark=my/toy.py",), "the benchmark my/toy.py: give its class too, as my/toy.py:CLASS"),
         (TOY, ("slices=" + "[" * 600,), "--set slices=" + "[" * 73 + "…: the value is not YAML: a value is not what"),
         (TOY, ("=1",), "--set =1: must be KEY=VALUE"),
         (TOY + "derived: {mean: 'slice_mean(exact_match, kind)'}", (), "derived: slice_mean needs the slices of kind;"),
@@ -225,31 +218,28 @@ def test_a_key_names_a_metric_and_a_slice(key: str, kind: str, target: GateTarge
     assert gate_target(key, benchmark_class(kind)) == target
 
 
-SLICED = {"exact_match @ kind=1": Gate(0.5)}
-AGAINST_BASELINE = {"exact_match": Gate(not_worse_than="baseline")}
+SLICED, AGAINST_BASELINE = {"exact_match @ kind=1": Gate(0.5)}, {"exact_match": Gate(not_worse_than="baseline")}
+AGAINST = f"{EXACT}.not_worse_than: "
 
 
 @pytest.mark.parametrize(
     ("gates", "systems", "slices", "message"),
     [
-        (SLICED, ["a"], [("kind",)], None),
-        ({"exact_match": Gate(0.5, system="a")}, ["a"], [], None),
-        (AGAINST_BASELINE, ["a"], [], None),
-        (SLICED, ["a"], [("page",)], f"{EXACT} @ kind=1: the run does not slice by kind; give --slice kind"),
-        ({"exact_match": Gate(0.5, system="new")}, ["now"], [],
+        (SLICED, "a", [("kind",)], None),
+        ({"exact_match": Gate(0.5, system="a")}, "a", [], None),
+        (AGAINST_BASELINE, "a", [], None),
+        (SLICED, "a", [("page",)], f"{EXACT} @ kind=1: the run does not slice by kind; give --slice kind"),
+        ({"exact_match": Gate(0.5, system="new")}, "now", [],
          f"{EXACT}.system: the run has no system new (did you mean now?); there are now"),
-        ({"exact_match": Gate(not_worse_than="old")}, ["a", "b"], [],
-         f"{EXACT}.not_worse_than: the run has no system old; there are a, b"),
-        ({"exact_match": Gate(not_worse_than="basline")}, ["a"], [],
-         f"{EXACT}.not_worse_than: the run has no system basline (did you mean baseline?); there are a"),
-        (AGAINST_BASELINE, ["baseline", "a"], [],
-         f"{EXACT}.not_worse_than: `baseline` is both a system of the run and the run of --baseline; rename "
-         "the system"),
+        ({"exact_match": Gate(not_worse_than="basline")}, "a b", [],
+         f"{AGAINST}the run has no system basline (did you mean baseline?); there are a, b"),
+        (AGAINST_BASELINE, "baseline a", [],
+         f"{AGAINST}`baseline` is both a system of the run and the run of --baseline; rename the system"),
     ],
 )  # fmt: skip
-def test_gates_are_checked_against_the_run(gates: Any, systems: list[str], slices: Any, message: str | None) -> None:
+def test_gates_are_checked_against_the_run(gates: Any, systems: str, slices: Any, message: str | None) -> None:
     with nullcontext() if message is None else pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
-        check_targets(gates, ToyBenchmark, systems, slices)
+        check_targets(gates, ToyBenchmark, systems.split(), slices)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.text(max_size=4), min_size=1, max_size=3))

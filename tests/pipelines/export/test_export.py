@@ -1,24 +1,44 @@
-"""`beamscore export`: what test_sample_reports.py does not show of it."""
+"""`beamscore export`: what test_sample_reports.py does not show of it, and what MLflow and W&B are told.
+
+Real stores of both are on this disk, where they are installed.
+"""
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY, MagicMock, call
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.pipelines.commands.arguments import EXPORTS
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.export.trackers import (
+    MAX_NAME_LENGTH,
+    entry_names,
+    log_offline,
+    log_run,
+    metrics,
+    parameters,
+    run_name,
+    tags,
+)
 from beamscore.pipelines.export.verdicts import annotation_lines, junit, markdown
+from beamscore.pipelines.runs.provenance import seconds
+from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import printable
 from tests import toy
-from tests.runs import command, evaluate, refused, write_lines
+from tests.runs import command, evaluate_records, refused
 
 ROOT = Path(__file__).parents[3]
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
@@ -35,12 +55,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two systems, of which `ours` has 30 of 40 wrong, judged against a system of a baseline that has none."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "gates.yaml").write_text(GATES)
-    truths = write_lines(folder / "t.jsonl", CORPUS)
-    wrong = write_lines(folder / "p.jsonl", [*({**each, "text": "?" * 9} for each in CORPUS[:30]), *CORPUS[30:]])
-    assert evaluate(folder / "base", truths, {"poor": wrong, "good": truths}, "--quiet").code == 0
-    more = "--quiet", "--junit", f"{folder}/two.xml", "--markdown", f"{folder}/two.md"
-    sides, named = {"ours": wrong, "theirs": truths}, ("--baseline", f"{folder}/base:good")
-    assert evaluate(folder / "two", truths, sides, *named, *more, config=folder / "gates.yaml").code == 1
+    wrong = [*({**each, "text": "?" * 9} for each in CORPUS[:30]), *CORPUS[30:]]
+    base = evaluate_records(folder / "base", CORPUS, {"poor": wrong, "good": CORPUS}, "--quiet")
+    more = f"--baseline={base.output}:good", f"--junit={folder}/two.xml", f"--markdown={folder}/two.md", "--quiet"
+    sides = {"ours": wrong, "theirs": CORPUS}
+    assert evaluate_records(folder / "two", CORPUS, sides, *more, config=folder / "gates.yaml").code == 1
     return folder / "two"
 
 
@@ -48,8 +67,8 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
     for to, kept in (("junit", run.with_suffix(".xml")), ("github", run.with_suffix(".md"))):
         assert command("export", run, "--to", to, "--output", tmp_path / "deep" / to)[0] == 0
         assert (tmp_path / "deep" / to).read_bytes() == kept.read_bytes()
-    assert command("export", f"{run}:ours", "--to", "every-eval-ever", "--output", tmp_path / "eee.json")[0] == 0
-    assert json.loads((tmp_path / "eee.json").read_bytes())["model_info"]["id"] == "ours"
+    of_ours = json.loads(command("export", f"{run}:ours", "--to", "every-eval-ever")[1])
+    assert of_ours["model_info"]["id"] == "ours"
     _, of_one, _ = command("export", f"{run}:theirs", "--to", "junit")
     assert [case.get("classname") for case in ET.fromstring(of_one).iter("testcase")] == ["theirs"] * 2
     # The report names the system of the baseline, too.
@@ -63,10 +82,10 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
     assert job.read_bytes() == b"# Job\n" + run.with_suffix(".md").read_bytes()
     assert [line.partition(" ")[0] for line in printed.splitlines()] == ["::error", "::warning", "::warning"]
     # Without the baseline nothing tells which samples moved a metric.
-    shutil.copytree(run, tmp_path / "copy", ignore=lambda *_: [".runs"])
+    copy = shutil.copytree(run, tmp_path / "copy", ignore=lambda *_: [".runs"])
     found = json.loads((run / "run.json").read_bytes())
-    (tmp_path / "copy" / "run.json").write_text(json.dumps({**found, "baseline": {"path": "gone", "run_id": "1"}}))
-    code, _, stderr = command("export", tmp_path / "copy", "--to", "github")
+    (copy / "run.json").write_text(json.dumps({**found, "baseline": {"path": "gone", "run_id": "1"}}))
+    code, _, stderr = command("export", copy, "--to", "github")
     assert code == 0
     assert stderr.startswith("beamscore: warning: the samples that moved a metric are not listed: gone/summary.json: ")
 
@@ -130,3 +149,148 @@ def test_each_target_is_documented() -> None:
     for target, options in EXPORTS.items():
         assert f"| `{target}` |" in page
         assert all(f"--{option.replace('_', '-')}" in page for option in options)
+
+
+# MLflow and W&B.
+
+
+@given(st.lists(st.text(min_size=1) | st.text("aA.[]/:= ", min_size=1), unique=True))
+@example(["a", "A"])
+@example(["a" * 251])
+def test_names_are_taken_by_mlflow_and_differ(names: list[str]) -> None:
+    """The rules are those of `mlflow.utils.validation`, on Windows, where fewer characters are allowed."""
+    found = entry_names(names)
+    assert list(found) == names
+    assert len({each.casefold() for each in found.values()}) == len(names)
+    for name in found.values():
+        assert re.fullmatch(r"[/\w.\- ]+", name, re.ASCII)
+        assert len(name) <= MAX_NAME_LENGTH
+        assert posixpath.normpath(name) == name
+        assert not name.startswith((".", "/"))
+
+
+def test_a_name_says_what_it_stands_for() -> None:
+    for benchmark in benchmark_names():
+        names = [spec.name for spec in benchmark_class(benchmark).metrics]
+        assert entry_names(names) == {name: name.replace("[", ".").replace("]", "") for name in names}
+    (name,) = entry_names(["recall[a/b]"]).values()
+    assert re.fullmatch(r"recall\.a_b-[0-9a-f]{16}", name)
+    assert entry_names(["x" * 250, "recall[a/b]"]) == {"x" * 250: "x" * 250, "recall[a/b]": name}
+
+
+def test_what_is_logged_of_a_run(run: Path) -> None:
+    """Each metric with a value and the ends of its interval, each setting, and what identifies the run."""
+    found = Run.read(str(run))
+    ours, summary = found.systems["ours"], found.summary
+    # A derived metric may be called as the end of an interval.
+    values = {**ours.values, "undefined": None, "exact": 1.0, "exact_match.low": 0.7}
+    intervals = {**ours.intervals, "undefined": (0.0, 1.0), "exact": None}
+    found.systems["ours"] = msgspec.structs.replace(ours, values=values, intervals=intervals)
+    ends = {name: interval or (None, None) for name, interval in ours.intervals.items()}
+    expected = {f"{name}.{end}": ends[name][place] for name in ends for place, end in enumerate(("low", "high"))}
+    assert metrics(found, "ours") == {**ours.values, "exact": 1.0, **expected, "exact_match.low": 0.7}
+    identity = {"version": summary.version, "signature": summary.signature, "gates": "1 of 4 gates pass"}
+    identity |= {"run": str(run), "run_id": found.run_id, "system": "ours", "benchmark": "toy"}
+    identity |= {"ground_truth": json.loads((run / "summary.json").read_bytes())["fingerprint"]["hash"]}
+    assert tags(found, "ours") == {f"beamscore.{name}": text for name, text in identity.items()}
+    config = {"a": {"b": 1, "c": [1, "é"]}, "none": {}, "text": "é", "long": "x" * 7000}
+    found.summary = msgspec.structs.replace(found.summary, config=config, gates=[], fingerprint=None)
+    assert parameters(found) == {"a.b": "1", "a.c": '[1, "é"]', "none": "{}", "text": "é", "long": "x" * 6000}
+    assert tags(found, "ours").keys() == {f"beamscore.{name}" for name in identity.keys() - {"gates", "ground_truth"}}
+    found.path = "runs/night/"
+    assert run_name(found, "ours") == "night:ours"
+    del found.systems["theirs"]
+    assert run_name(found, "ours") == "night"
+
+
+def test_the_requests_to_mlflow(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request has 100 parameters at most; the files have their names in the run; a fault ends the run as failed."""
+    found, client, logged = Run.read(str(run)), MagicMock(), dict[str, bytes]()
+    found.summary = msgspec.structs.replace(found.summary, config={f"p{number}": number for number in range(150)})
+    client.create_run.return_value.info.run_id = "r"
+    client.log_artifact.side_effect = lambda _, path, folder: logged.update(
+        {posixpath.join(folder or "", Path(path).name): Path(path).read_bytes()}
+    )
+    pair, factory = (lambda *of: of), MagicMock(return_value=client)
+    monkeypatch.setitem(sys.modules, "mlflow", MagicMock(MlflowClient=factory))
+    monkeypatch.setitem(sys.modules, "mlflow.entities", MagicMock(Metric=pair, Param=pair))
+    monkeypatch.setitem(sys.modules, "mlflow.exceptions", MagicMock(MlflowException=KeyError))
+    assert log_run(found, "ours", "store", "nightly") == "r"
+    started, ended = (round(1000 * seconds(found.provenance[name])) for name in ("started", "ended"))
+    known, numbers = client.get_experiment_by_name.return_value.experiment_id, [(f"p{n}", f"{n}") for n in range(150)]
+    values = [(name, value, ended, 0) for name, value in metrics(found, "ours").items()]
+    calls = [each for each in client.method_calls if each != call.log_artifact("r", ANY, ANY)]
+    assert calls == [
+        call.get_experiment_by_name("nightly"),
+        call.create_run(known, started, tags(found, "ours"), "two:ours"),
+        call.log_batch("r", metrics=values),
+        call.log_batch("r", params=numbers[:100]),
+        call.log_batch("r", params=numbers[100:]),
+        call.set_terminated("r", "FINISHED", ended),
+    ]
+    assert factory.call_args == call("store")
+    names = ["summary.json", "sums.json", *(f"samples/{path.name}" for path in run.glob("samples/*"))]
+    assert logged.items() > {name: (run / name).read_bytes() for name in names}.items()
+    client.get_experiment_by_name.return_value = None
+    client.log_batch.side_effect = KeyError("no more")
+    found.provenance = {}
+    with pytest.raises(UsageError, match="--to mlflow: 'no more'"):
+        log_run(found, "ours", None, None)
+    assert client.method_calls[-5:] == [
+        call.get_experiment_by_name("toy"),
+        call.create_experiment("toy"),
+        call.create_run(client.create_experiment.return_value, None, tags(found, "ours"), "two:ours"),
+        call.log_batch("r", metrics=[(*each[:2], 0, 0) for each in values]),
+        call.set_terminated("r", "FAILED"),
+    ]
+
+
+def test_what_is_written_for_wandb(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, wandb = Run.read(str(run)), MagicMock(Error=KeyError)
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    wandb.init.return_value.settings.sync_dir = Path("there")
+    asked = {"name": "two:ours", "config": parameters(found) | tags(found, "ours"), "settings": ANY}
+    for project in (None, "mine"):
+        assert log_offline(found, "ours", "out", project) == "there"
+        assert wandb.init.call_args == call(mode="offline", dir="out", project=project or "toy", **asked)
+    assert wandb.init.return_value.method_calls[-2:] == [call.summary.update(metrics(found, "ours")), call.finish()]
+    wandb.init.side_effect = KeyError("no")
+    with pytest.raises(UsageError, match="--to wandb: 'no'"):
+        log_offline(found, "ours", "out", None)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_logged_to_a_store_of_mlflow(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client_of = pytest.importorskip("mlflow").MlflowClient
+    store, found = f"sqlite:///{tmp_path / 'mlflow.db'}", Run.read(str(run))
+    client = client_of(store)
+    experiment = client.create_experiment("nightly", artifact_location=(tmp_path / "artifacts").as_uri())
+    more = "--tracking-uri", store, "--experiment", "nightly"
+    code, stdout, stderr = command("export", run, "--to", "mlflow", *more)
+    assert (code, stdout.count("logged as the run ")) == (0, 2), stderr
+    logged = {each.info.run_name: each for each in client.search_runs([experiment])}
+    for system in ("ours", "theirs"):
+        each = logged[f"two:{system}"]
+        assert (each.data.metrics, each.data.params) == (metrics(found, system), parameters(found))
+        assert each.data.tags.items() >= tags(found, system).items()
+        assert each.info.status == "FINISHED"
+        assert {file.path for file in client.list_artifacts(each.info.run_id)} >= {"summary.json", "samples"}
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    line = refused("export", run, "--to", "mlflow", "--tracking-uri", "http://127.0.0.1:9")
+    assert line.startswith("--to mlflow: ")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_written_offline_for_wandb(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    assert refused("export", run, "--to", "wandb", "--output", run.with_suffix(".xml")).startswith("--output ")
+    monkeypatch.setenv("WANDB_MODE", "disabled")  # what --to wandb asks for counts
+    code, stdout, stderr = command("export", run, "--to", "wandb", "--output", tmp_path / "out")
+    assert (code, stderr, stdout.count("wandb sync sends it")) == (0, "", 2)
+    for system, line in zip(("ours", "theirs"), stdout.splitlines(), strict=True):
+        folder = line.removeprefix(f"{run}:{system}: written to ").removesuffix("; wandb sync sends it")
+        (written,) = Path(folder).glob("run-*.wandb")
+        content, found = written.read_bytes(), Run.read(str(run))
+        values = found.systems[system].values
+        texts = [*values, *map(json.dumps, values.values()), found.summary.signature, "exact_match.low"]
+        assert all(text.encode() in content for text in [*texts, f"two:{system}", "bootstrap.replicates"])

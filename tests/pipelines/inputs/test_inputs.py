@@ -14,7 +14,7 @@ from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
-from beamscore.pipelines.inputs.mismatch import RECORDS_LOOKED_AT, doubtful_sides, listed, other_ids, shown
+from beamscore.pipelines.inputs.mismatch import RECORDS_LOOKED_AT, doubtful_sides, other_ids
 from beamscore.transforms.records import GROUND_TRUTH
 from tests.runs import Record, evaluate, write_lines
 from tests.tables import save_dataset, write_delimited
@@ -138,11 +138,11 @@ def test_ground_truth_of_csv_and_of_folders_of_data_sets_has_the_sums_of_jsonl(t
         {"sample_id": f"s{n}", "text": "x" * (n % 3), "words": ["a"], "kind": [None, "0", "1"][n // 3 % 3]}
         for n in range(18)
     ]
-    writers: dict[str, Callable[..., Path]] = {".jsonl": write_lines, ".csv.gz": write_delimited, "": save_dataset}
+    writers: dict[str, Callable[..., Path]] = {"t.jsonl": write_lines, "t.csv.gz": write_delimited, "t": save_dataset}
     sums = []
-    for ending, write in writers.items():
-        truth = write(tmp_path / f"t{ending}", truths)
-        run = evaluate(tmp_path / f"out{ending}", truth, truth, "--slice", "kind", "--no-html")
+    for name, write in writers.items():
+        truth = write(tmp_path / name, truths)
+        run = evaluate(tmp_path / "out", truth, truth, "--slice", "kind", "--no-html")
         assert (run.code, run.stderr) == (0, "")
         sums.append(run.sums["systems"])
     assert sums[0]["predictions"]["slices"].keys() == {"kind=null", "kind=0", "kind=1"}
@@ -162,24 +162,16 @@ def test_the_benchmark_that_was_meant_is_among_the_hints_and_the_right_one_has_n
 
 
 def test_an_empty_side_is_told_and_of_many_records_the_first_are_looked_at(tmp_path: Path) -> None:
-    formulas, charts = (CORPORA / name / "ground_truth.jsonl" for name in ("formula", "chart"))
-    assert doubts("formula", formulas, write_lines(tmp_path / "p.jsonl", [{"sample_id": "a", "latex": None}])) == []
-    empty = write_lines(tmp_path / "empty.jsonl", [])
+    charts, empty = CORPORA / "chart" / "ground_truth.jsonl", write_lines(tmp_path / "empty.jsonl", [])
     assert doubts("chart", charts, empty) == [f"predictions of ours: there is no record in {empty}"]
     assert doubts("chart", empty, charts) == [f"ground truth: there is no record in {empty}"]
+    # Names of unknown origin are shown on one line.
+    odd = write_lines(tmp_path / "odd.jsonl", [dict.fromkeys(["a b", "", " a\n", "x" * 41, *"01234"], 1)])
+    shown = f"; they have a b, '', ' a\\n', {'x' * 40}…, 0, 1, 2, 3 and 1 more; name them under fields "
+    assert shown in doubts("traffic_rules", charts, odd)[1]
+    assert other_ids(None, "b").startswith("no predicted sample_id is in the ground truth; give both sides the same ")
     records: list[Record] = [{"sample_id": f"{n}", "x": 1} for n in range(RECORDS_LOOKED_AT + 1)]
-    many = write_lines(tmp_path / "t.jsonl", [*records, {"sample_id": "late", "rules": []}])
-    told = f"ground truth: none of the first {RECORDS_LOOKED_AT:,} records has a field that traffic_rules reads"
-    assert doubts("traffic_rules", many, many)[0].startswith(told)
-    last = write_lines(tmp_path / "l.jsonl", [*records[2:], {"sample_id": "last", "rules": []}])
-    assert doubts("traffic_rules", last, last) == []
-
-
-def test_names_of_unknown_origin_are_shown_on_one_line() -> None:
-    names = {"a b": "a b", "": "''", " a\n": "' a\\n'", "x" * 41: "x" * 40 + "…"}
-    assert {name: shown(name) for name in names} == names
-    assert listed([str(number) for number in range(9)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 1 more"
-    remedy = "; give both sides the same ids, or name their field under fields"
-    example = "no predicted sample_id is in the ground truth (which has a, for example, not 'b\\n')"
-    assert other_ids("a", "b\n") == example + remedy
-    assert other_ids(None, "b") == "no predicted sample_id is in the ground truth" + remedy
+    for some, is_told in ((records, True), (records[2:], False)):
+        path = write_lines(tmp_path / "t.jsonl", [*some, {"sample_id": "late", "rules": None}])
+        told = f"ground truth: none of the first {RECORDS_LOOKED_AT:,} records has a field that traffic_rules reads"
+        assert [line.startswith(told) for line in doubts("traffic_rules", path, path)[:1]] == [True] * is_told

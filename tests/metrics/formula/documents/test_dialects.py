@@ -66,6 +66,8 @@ IN_ALL = [
     ("$$ a $$ , $$ b $$ . $$ c", ["a", "b", "c"]),
     ("$$ x = 1 $$ y = 2 $$", ["x = 1"]),  # of equals the last
     (r"$$ and $$\begin{align} a \end{align}$$", ["a"]),
+    (r"$$\[y\]$$x=1$$", [r"\[y\]"]),  # a whole display is more than an equation, and nothing is less
+    ("$$ $$x=1$$", ["x=1"]),
     ("$$ x = 1\n\nlet y = 2 $$ so $$", ["x = 1", "so"]),
     ("we $$ one two three four five six seven $$ x = 1 $$ so", ["x = 1"]),
     # One within another is part of it.
