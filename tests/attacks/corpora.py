@@ -8,10 +8,11 @@ import json
 import os
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from beamscore.metrics.registry import BUILT_IN
-from tests.runs import Record
+from tests.runs import Record, write_lines
 
 BENCHMARKS = tuple(name for name in BUILT_IN if name != "toy")
 SEEDS = range(int(os.environ.get("BEAMSCORE_SEEDS", "2")))
@@ -31,6 +32,12 @@ def corpus(name: str, count: int, seed: int) -> tuple[list[Record], list[Record]
     pairs = [sample(index, seed) for index in range(count)]
     truths = [{**truth, "source": ("web", "scan", "book")[index % 3]} for index, (truth, _) in enumerate(pairs)]
     return json.loads(json.dumps([truths, [prediction for _, prediction in pairs if prediction]]))  # type: ignore[no-any-return]
+
+
+def written(folder: Path, name: str, count: int, seed: int) -> tuple[Path, Path]:
+    """Writes both sides of a corpus to a folder."""
+    truths, predictions = corpus(name, count, seed)
+    return write_lines(folder / "truths.jsonl", truths), write_lines(folder / "predictions.jsonl", predictions)
 
 
 def damaged(rng: random.Random, records: list[Record]) -> list[bytes]:

@@ -176,8 +176,11 @@ class WriteRecords(beam.PTransform):
     def remove_older(self) -> None:
         """Removes the numbered files of an earlier run with a different number of shards."""
         if len(self.paths) > 1 and not re.search(r"[*?[]", self.path):
-            existing = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
-            delete_files([path for path in existing if path not in self.paths and self._is_numbered(path)])
+            # Beam finds nothing for a pattern without a folder.
+            pattern = posixpath.join(posixpath.dirname(self.path) or ".", posixpath.basename(self._pattern))
+            existing = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
+            own = {place_of(path) for path in self.paths}
+            delete_files([path for path in existing if place_of(path) not in own and self._is_numbered(path)])
 
     def _is_numbered(self, path: str) -> bool:
         return self._numbered.fullmatch(place_of(path)) is not None

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from beamscore.pipelines.runners.lifetime import own_temporary_folder
-from tests.attacks.corpora import written
+from beamscore.transforms.io.publication import CLAIM
+from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, rng_of, written
+from tests.runs import assert_same, evaluate
 from tests.servers import group_is_empty, wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -88,6 +90,15 @@ def test_a_worker_that_is_ended_leaves_no_temporary_files(tmp_path: Path, ended_
         worker.communicate()
 
 
+def started(temporary: Path, *arguments: object) -> subprocess.Popen[str]:
+    """Starts `beamscore evaluate` with these arguments, in a group of its own, and with this temporary folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", *map(str, arguments)],
+        cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A corpus that takes much longer than the test waits."""
@@ -111,11 +122,7 @@ def test_an_interrupted_run_leaves_nothing_behind(
     output, temporary = tmp_path / "out", tmp_path / "temporary"
     temporary.mkdir()
     given = [f"--ground-truth={corpus[0]}", f"--predictions={corpus[1]}", f"--output={output}", *flags]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *given],
-        cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = started(temporary, "traffic_rules", *given)
     begun = ["*/*/*.blocks", *(["*/beamscore-workers-*"] if flags else [])]
     try:
         wait_until(lambda: process.poll() is not None or all(any(temporary.glob(each)) for each in begun))
@@ -131,3 +138,41 @@ def test_an_interrupted_run_leaves_nothing_behind(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+
+def kill_after(moment_s: float, process: subprocess.Popen[str], temporary: Path) -> None:
+    """Kills a command, alone, some time after it began to shuffle; its workers see to themselves."""
+    wait_until(lambda: process.poll() is not None or any(temporary.glob("*/*")))
+    time.sleep(moment_s)
+    process.kill()
+    process.communicate()
+    wait_until(lambda: group_is_empty(process.pid))
+
+
+@pytest.mark.attacks
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_bytes_of_a_whole_one_and_nothing_is_left(
+    tmp_path: Path, processes: int, seed: int
+) -> None:
+    rng = rng_of("killed", processes, seed)
+    name = BENCHMARKS[seed % len(BENCHMARKS)]
+    inputs = written(tmp_path / "in", name, 60, seed)
+    changed = written(tmp_path / "changed", name, 60, seed + 1) if rng.random() < 0.5 else inputs
+    temporary, out = tmp_path / "temporary", tmp_path / "out"
+    temporary.mkdir()
+    given = [f"--ground-truth={inputs[0]}", f"--predictions={inputs[1]}", f"--output={out}", *FLAGS, "--resume"]
+    for _ in range(2):
+        moment_s = rng.choice([0.0, 0.1, 0.5, 1.5]) + rng.random()
+        kill_after(moment_s, started(temporary, name, *given, f"--processes={processes}"), temporary)
+    for unfinished in (out / ".runs").glob(f"*{CLAIM}.*"):
+        # A claim that is being written counts as that of a living run for as long as a run may be silent.
+        os.utime(unfinished, (0, 0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr("tempfile.tempdir", None)
+        resumed = evaluate(out, *changed, "--resume", *FLAGS, config=name)
+    assert list(temporary.iterdir()) == []
+    assert_same(resumed, evaluate(tmp_path / "whole", *changed, *FLAGS, config=name))
+    assert resumed.stderr == ""
+    assert len(list((out / ".runs").iterdir())) == 1

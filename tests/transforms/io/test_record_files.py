@@ -43,11 +43,15 @@ def test_rows_stand_in_order_whatever_their_order_was(tmp_path: Path, monkeypatc
     assert pq.read_table(tmp_path / "a.parquet").schema.names == ["sample_id", "x"], "no records make an empty file"
 
 
-def test_only_files_of_an_earlier_or_a_broken_off_run_are_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["", "./", "{here}/"])
+def test_only_files_of_an_earlier_or_a_broken_off_run_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     others = ["a-train-of-tests.jsonl", "a-00000-of-00002.jsonl.gz", "b-00000-of-00003.jsonl", "a.jsonl.other.part"]
     for name in ["a-00002-of-00003.jsonl", "a-00001-of-00002.jsonl", *others]:
         (tmp_path / name).touch()
-    output = WriteRecords(f"{tmp_path}/a.jsonl", {}, shards=2)
+    output = WriteRecords(f"{folder.format(here=tmp_path)}a.jsonl", {}, shards=2)
     (tmp_path / f"a-00000-of-00002.jsonl.{output._run_id}.part").touch()
     output.remove_leftovers()
     output.remove_older()
