@@ -1,4 +1,4 @@
-"""Corpora of every benchmark, damaged at random: every count is that of a plain reading, and so are all sums."""
+"""Damaged corpora of every benchmark: counts, and the sums and values of each slice, are those of a plain reading."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class PlainReading:
         self.statuses: Counter[tuple[str, str]] = Counter()
         self.quarantined: Counter[tuple[str, int]] = Counter()
         self.samples: dict[str, str] = {}
-        self.scores: list[tuple[str, SampleScore]] = []
+        self.scores: list[tuple[str, Any, SampleScore]] = []
+        """Of each sample its id, its `source` and its score."""
         first, predicted = self._first(TRUTH, truths), self._first(PREDICTIONS, predictions)
         for sample_id, (number, line) in first.items():
             place, prediction = predicted.pop(sample_id, (0, None))
@@ -78,7 +79,8 @@ class PlainReading:
         """Scores a sample, where a missing prediction counts as wrong; returns its status and its prediction's."""
         benchmark = self.benchmark
         truth = _decoded(line, benchmark.truth_type)
-        if truth is None or _decoded(line, _Columns) is None:
+        columns = _decoded(line, _Columns)
+        if truth is None or columns is None:
             return "rejected", "unmatched"
         prediction = None if predicted is None else _decoded(predicted, benchmark.prediction_type)
         (result,) = benchmark.score([Pair("s", truth, prediction)])
@@ -89,7 +91,7 @@ class PlainReading:
         if isinstance(result, RejectedRecord):
             is_unmatched = result.side == "ground_truth" and prediction is not None
             return "rejected", "unmatched" if is_unmatched else "rejected"
-        self.scores.append((sample_id, result))
+        self.scores.append((sample_id, columns.source, result))
         return "missing_prediction" if prediction is None else "scored", status_of_prediction
 
 
@@ -134,7 +136,13 @@ def test_counts_and_sums_are_those_of_a_plain_reading(
         *before, line = (truths if entry["side"] == TRUTH else predictions)[: entry["line"]]
         assert (entry["position"], "\n" in entry["error"]) == (sum(len(each) + 1 for each in before), False)
         assert entry["text"] == line.decode("utf-8", "replace").rstrip("\r")[:2000]
-    sums, *replicates = plain_sums(expected.scores, Bootstrap(REPLICATES))
-    assert json.dumps(stored["sums"]) == json.dumps(sums.units())
-    assert unpack_replicates(stored["replicates"], REPLICATES) == replicates
-    assert system["values"] == json.loads(json.dumps(benchmark.values(sums)))
+    for source in (None, "web", "scan", "book"):
+        label = f"source={source}"
+        documents = (each["slices"][label] if source else each for each in (system, stored))
+        own = [(sample_id, score) for sample_id, other, score in expected.scores if source in (None, other)]
+        sums, *replicates = plain_sums(own, Bootstrap(REPLICATES))
+        told, kept = documents
+        assert own, label
+        assert json.dumps(kept["sums"]) == json.dumps(sums.units())
+        assert unpack_replicates(kept["replicates"], REPLICATES) == replicates
+        assert told["values"] == json.loads(json.dumps(benchmark.values(sums)))

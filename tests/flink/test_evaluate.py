@@ -29,7 +29,7 @@ from tests.transforms.test_counters import metric_names, metrics_of
 COUNT = 60_000
 """As many samples make a file that several workers read in parts."""
 FEWER = 20_000
-"""As many samples take long enough to be stopped on the way."""
+"""As many samples take long enough to be stopped midway."""
 MANY_BLOCKS = 200
 MANY_SLICES = 1000
 COUNT_OF_SLICED = 10_000
@@ -121,7 +121,7 @@ def test_a_large_corpus_in_one_file_a_side_is_shared_and_gives_the_same_result(
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The corpus that is stopped on the way, evaluated in this process."""
+    """The corpus that is stopped midway, evaluated in this process."""
     return evaluate_corpus(tmp_path_factory.mktemp("here"), generated("traffic_rules", FEWER))
 
 
@@ -143,7 +143,7 @@ def evaluation(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], 
 def evaluate_with_a_fault(
     cluster: FlinkCluster, here: Run, output: Path, moment: Callable[[], bool], victims: int
 ) -> Iterator[None]:
-    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones behind the block."""
+    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones after the block."""
     with evaluation(cluster, output, moment) as process:
         cluster.kill_task_managers(victims)
         yield

@@ -1,6 +1,6 @@
 """`beamscore convert`: every layout becomes records that can be scored, and nothing is lost on the way.
 
-What a layout may hold is in the tests of each converter, such as metrics/chart/test_converter.py. What holds for the
+What a layout may hold is in the tests of each converter, such as metrics/test_converters.py. What holds for the
 writing of convert, select and split alike is here, too.
 """
 

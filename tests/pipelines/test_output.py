@@ -66,9 +66,10 @@ def test_an_input_that_the_result_would_replace_is_refused(tmp_path: Path) -> No
     link.symlink_to(output)
     inside, before = link / "samples" / "t.jsonl", tree(output)
     for truth, prediction, replaced in ((output / "run.json", records, output / "run.json"), (records, inside, inside)):
-        found = evaluate(output, truth, prediction)
         message = f"--output {output}: its result would replace the input {replaced}; give another --output\n"
-        assert (found.code, found.stderr.endswith(f"beamscore: {message}")) == (2, True)
+        for more in ((), ("--check",)):
+            found = evaluate(output, truth, prediction, *more)
+            assert (found.code, found.stderr.endswith(f"beamscore: {message}")) == (2, True)
     assert tree(output) == before
 
 
@@ -305,3 +306,26 @@ def test_a_repeat_that_does_not_fit_leaves_the_result(tmp_path: Path) -> None:
                 "fix that, or give another --output\n"
             )
             assert tree(output) == before
+
+
+@pytest.mark.attacks
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_temporary_folder_without_room_leaves_the_result(
+    processes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(0)
+    output = evaluate_records(tmp_path / "out", TRUTHS, TRUTHS).output
+    before = tree(output)
+    # Text of random letters can hardly be packed.
+    large = [{"sample_id": str(n), "text": draw.randbytes(500).hex()} for n in range(400)]
+    with small_disk(tmp_path / "disk", 200) as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk))
+        found = evaluate_records(output, large, large, "--processes", processes)
+        assert (found.code, found.stdout) == (2, "")
+        assert re.fullmatch(
+            rf"beamscore: {disk}/[^ ]+: temporary files cannot be written and read there: No space left on device; "
+            "fix that, or set the environment variable TMPDIR to a folder on another disk\n",
+            found.stderr,
+        )
+        assert list(disk.iterdir()) == []
+    assert tree(output) == before

@@ -6,13 +6,16 @@ import json
 import shutil
 import signal
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines import evaluate as evaluation
 from beamscore.transforms import pair
 from tests import resumption, toy
+from tests.attacks import corpora
 from tests.resumption import BATCH, WRITTEN_BEFORE
 from tests.runs import Record, Run, assert_same, evaluate, write_lines
 
@@ -80,6 +83,19 @@ def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_
     assert len(BAD) < rejected < len(CORPUS)
 
 
+@pytest.mark.attacks
+@pytest.mark.parametrize("name", corpora.BENCHMARKS)
+def test_rows_of_every_benchmark_are_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    inputs = corpora.written(tmp_path / "in", name, 16, 3)
+    first = evaluate(tmp_path / "first", *inputs, *corpora.FLAGS, config=name)
+    assert first.code == 0, first.stderr
+    # What is scored again is rejected.
+    for method in ("score", "score_sample"):
+        monkeypatch.setattr(benchmark_class(name), method, Mock(side_effect=ZeroDivisionError))
+    found = evaluate(tmp_path / "again", *inputs, *corpora.FLAGS, f"--reuse={first.output}", config=name)
+    assert_same(found, first)
+
+
 @pytest.mark.parametrize("change", ["packages", "rows"])
 def test_what_other_packages_scored_or_was_changed_is_not_reused(
     nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: str
@@ -106,7 +122,7 @@ def test_what_other_packages_scored_or_was_changed_is_not_reused(
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.attacks)]
 )
-def test_a_run_goes_on_where_it_was_interrupted_unless_that_may_score_otherwise_or_is_damaged(
+def test_an_interrupted_run_is_resumed_unless_its_options_differ_or_its_files_are_damaged(
     nights: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -244,3 +244,15 @@ def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
     told = f"beamscore: warning: ground truth: there is no record in {tmp_path}/t.jsonl\n"
     assert command("split", "toy", *flags) == (0, f"{output}: 0 records\n", told)
     assert (output.read_bytes(), listed.exists()) == (b"", False)
+
+
+def test_what_is_selected_has_its_fields_under_both_names(tmp_path: Path) -> None:
+    """That columns with other names give the same values is in api/test_arguments."""
+    fields = "fields={ground_truth: {sample_id: image.id, text: label}, predictions: {sample_id: id, text: out.best}}"
+    truths = [{"image": {"id": number}, "label": "xx"} for number in range(30)]
+    predictions = [{"id": number, "out": {"best": "?"}} for number in range(30)]
+    run = evaluate_records(tmp_path / "run", truths, predictions, "--no-html", "--set", fields)
+    assert run.code == 0, run.stderr
+    assert command("select", run.output, "--output", tmp_path / "hard.jsonl")[::2] == (0, "")
+    truth = json.loads((tmp_path / "hard.jsonl").read_text().partition("\n")[0])["ground_truth"]
+    assert (truth["text"], truth["sample_id"]) == (truth["label"], str(truth["image"]["id"]))

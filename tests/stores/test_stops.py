@@ -31,7 +31,7 @@ COMMAND = (
     "toy.register(); sys.exit(main.main())"
 )
 MOMENTS = [*((signal.SIGKILL, at) for at in (1, 4, 5, 6, 10, 14)), *((signal.SIGINT, at) for at in (6, 10))]
-"""Behind the first document, without and with the list of files, the commit, the plain names, and what is removed."""
+"""After the first document, without and with the list of files, the commit, the plain names, and what is removed."""
 
 
 def given(store: Store, number: int) -> list[str]:
@@ -57,7 +57,7 @@ def seen(store: Store) -> float:
 
 
 class Stop:
-    """Looks at the result behind each request that publishes, and sends a signal to a process before its answer."""
+    """Looks at the result after each request that publishes, and sends a signal to a process before its answer."""
 
     def __init__(self, store: Store, at: int, number: signal.Signals) -> None:
         self._store, self._at, self._number = store, at, number

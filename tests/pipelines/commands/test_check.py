@@ -34,16 +34,6 @@ def check(truths: str, predictions: str, *more: str) -> tuple[int, list[str], st
     return code, stdout.splitlines(), stderr
 
 
-def test_what_is_selected_has_its_fields_under_both_names(folder: Path) -> None:
-    """That columns with other names give the same values is in api/test_arguments."""
-    fields = "fields={ground_truth: {sample_id: image.id, text: label}, predictions: {sample_id: id, text: out.best}}"
-    truths = write_lines(folder / "t2.jsonl", [{"image": {"id": n}, "label": "xx"} for n in range(30)])
-    assert evaluate(folder / "named", truths, "named-p.jsonl", "--no-html", "--set", fields).code == 0
-    assert command("select", "named", "--output", "hard.jsonl")[::2] == (0, "")
-    truth = json.loads((folder / "hard.jsonl").read_text().partition("\n")[0])["ground_truth"]
-    assert (truth["text"], truth["sample_id"]) == (truth["label"], str(truth["image"]["id"]))
-
-
 def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
     before = sorted(folder.iterdir())
     code, lines, stderr = check("t.jsonl", "p.jsonl", "--slice", "kind", "--output", "out")

@@ -67,6 +67,7 @@ USAGE = {
     "evaluate toy --ground-truth t.jsonl": "predictions: missing; give --predictions [NAME=]GLOB, or ",
     "evaluate toy --ground-truth t.jsonl --predictions p.jsonl": "output: missing; give --output DIR, or ",
     "evaluate bad.yaml": "bad.yaml: mising: unknown key (did you mean missing?); allowed for toy: ",
+    "evaluate my_metric.py": "the benchmark my_metric.py: give its class too, as my_metric.py:CLASS",
     "benchmarks tox": "there is no benchmark tox (did you mean toy?); there are ",
     "EVALUATE --slices a": "--slices: neither beamscore nor Beam knows this option (did you mean --slice?)",
     "EVALUATE --direct_num_worker=2": "--direct_num_worker=2: neither beamscore nor Beam knows this option (did you "

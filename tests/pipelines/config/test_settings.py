@@ -101,7 +101,11 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "missing: maybe", (), "missing: found 'maybe'; allowed: exclude, wrong"),
         (TOY + "bootstrap: 200", (), "bootstrap: found 200; give a mapping, such as {replicates: 200}"),
         (TOY + "bootstrap: {replicates: -1}", (), "bootstrap.replicates: found -1; expected `int` >= 0"),
-        (TOY + "max_missing_fraction: 1.25", (), "max_missing_fraction: found 1.25; expected `float` <= 1"),
+        *(
+            (f"{TOY}max_{kind}_fraction: {found}", (), f"max_{kind}_fraction: found {found}; expected `float` {bound}")
+            for kind in ("missing", "rejected")
+            for found, bound in ((-0.25, ">= 0"), (1.25, "<= 1"))
+        ),
         (TOY + "bootstrap: {replicas: 3}", (), "bootstrap.replicas: unknown key (did you mean replicates?); allowed: "),
         (TOY + "slices: ['a,,b']", (), "slices: found 'a,,b'; allowed: column names, joined by commas to cross them"),
         (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float |"),

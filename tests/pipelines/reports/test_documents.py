@@ -241,9 +241,11 @@ def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, name: str,
     assert page_link("mem://b/runs", output, name) is None
 
 
-def test_a_page_has_no_command_that_draws_where_its_run_does_not_tell_it() -> None:
-    """That of a run that tells it is among the kept reports."""
+def test_the_command_that_draws_has_the_options_of_the_run_if_it_tells_them() -> None:
     summary = {"config": {"ground_truth": ["t"], "predictions": {"a": ["p"]}}, "systems": {"a": {}}}
+    line = "beamscore evaluate c.yaml --set x=1 --set=y=2"
+    drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth t --predictions a=p"
+    assert list(evaluation._draw_commands(summary, {"command": line.split()})) == [drawn]
     for line in ("beamscore evaluate --set x=1", "beamscore merge one two", "beamscore.Evaluate"):
         assert list(evaluation._draw_commands(summary, {"command": line.split()})) == []
 

@@ -15,11 +15,14 @@ from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.settings import Settings, load
+from beamscore.pipelines.runs import run as stored_run
 from beamscore.pipelines.runs.documents import coverage_text, verdict_lines
 from beamscore.pipelines.runs.gates import coverage_failures
 from beamscore.pipelines.runs.ranking import rank
 from beamscore.pipelines.runs.run import Run
+from tests import toy
 from tests.finished_runs import finished, row, write, write_run
+from tests.runs import evaluate_records
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
@@ -29,6 +32,23 @@ def coverage(rejected: int = 0, read: int = 10, missing: int = 0, balanced: bool
     truths = {"read": read, "scored": read - missing, "missing_prediction": missing, "rejected": 0}
     sides = {"ground_truth": truths, "predictions": {"read": read, "rejected": rejected}}
     return {"ours": {"coverage": {**sides, "balanced": balanced}}}
+
+
+def test_a_run_that_another_one_replaces_while_it_is_read_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [toy.sample(index, 0)[0] for index in range(4)]
+    output = evaluate_records(tmp_path / "out", records, records, "--quiet", "--no-html").output
+    opened, moments = stored_run.open_result, iter([True])
+
+    def open_result(path: str) -> Any:
+        found = opened(path)
+        if next(moments, False):
+            evaluate_records(output, records, records[:2], "--quiet", "--no-html")
+        return found
+
+    monkeypatch.setattr(stored_run, "open_result", open_result)
+    assert stored_run.Run.read(str(output)).systems["predictions"].values["exact_match"] == 2 / 4
 
 
 def test_too_many_rejected_records_or_missing_predictions_fail() -> None:

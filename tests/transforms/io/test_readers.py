@@ -109,7 +109,7 @@ OTHER_FORMATS = [
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_a_file_of_another_format_is_a_problem_and_a_damaged_record_is_one(tmp_path: Path, ending: str) -> None:
+def test_a_file_of_another_format_is_a_problem_but_a_damaged_line_is_a_record(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"a.jsonl{ending}"
     tables = [
         (write(tmp_path / "a.parquet", TABLE).read_bytes(), "it is Parquet; name it .parquet"),
@@ -128,9 +128,11 @@ def test_a_file_of_another_format_is_a_problem_and_a_damaged_record_is_one(tmp_p
 def in_bounded_memory(mebibytes: int = 8) -> Iterator[None]:
     """Checks that what runs within takes no more; what it reads takes more."""
     tracemalloc.start()
-    yield
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    try:
+        yield
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert peak < mebibytes << 20
 
 
