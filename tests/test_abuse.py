@@ -1,4 +1,4 @@
-"""Worst cases: what their runner measures and notices, and a search for slow inputs in small ones.
+"""Worst cases: what their runner measures and notices, and a search for small inputs that are slow to score.
 
 Whatever a sample makes a benchmark do is counted towards `max_steps`, and ends there. A sample that costs more than its
 counted steps and its length explain could stall a run without meeting the limit. The work is counted in lines of
@@ -51,13 +51,17 @@ def texts(pieces: tuple[str, ...]) -> SearchStrategy[str]:
     return st.lists(repeated, max_size=MAX_PIECES).map("".join)
 
 
-def grown(value: Any, count: int) -> Any:
-    """A record whose lists are as many times as long; what is repeated has ids of its own."""
+TEXTS = ("text", "name")
+
+
+def grown(value: Any, count: int, length: int) -> Any:
+    """A record whose lists and texts are as many times as long; what is repeated has ids of its own."""
     if isinstance(value, dict):
-        return {name: grown(each, count) for name, each in value.items()}
+        longer = {name: each * length for name, each in value.items() if name in TEXTS and isinstance(each, str)}
+        return {name: grown(each, count, length) for name, each in value.items()} | longer
     if not isinstance(value, list):
         return value
-    copies = [(number, each) for number in range(count) for each in value]
+    copies = [(number, grown(each, count, length)) for number in range(count) for each in value]
     has_ids = all(isinstance(each, dict) and "id" in each for each in value)
     return [{**each, "id": f"{each['id']}-{n}"} if has_ids and n else each for n, each in copies]
 
@@ -80,11 +84,11 @@ def samples(name: str) -> SearchStrategy[Sample]:
         return st.tuples(sides, sides) | sides.map(lambda side: (side, side))
     made = importlib.import_module(f"tests.generate.{name}").sample
 
-    def sample(index: int, count: int, is_equal: bool) -> Sample:
-        truth, prediction = (grown(side, count) for side in made(index, 1))
+    def sample(index: int, count: int, length: int, is_equal: bool) -> Sample:
+        truth, prediction = (grown(side, count, length) for side in made(index, 1))
         return truth, truth if is_equal or prediction is None else prediction
 
-    return st.builds(sample, st.integers(0, 99), st.integers(1, MAX_REPEATS), st.booleans())
+    return st.builds(sample, st.integers(0, 99), st.integers(1, 4), st.integers(1, MAX_REPEATS), st.booleans())
 
 
 EXAMPLES = {"chart": 25, "chemistry": 80, "figure_text": 40, "formula": 80, "traffic_rules": 25}
@@ -194,7 +198,7 @@ def test_harm_is_noticed_and_a_rejected_prediction_is_none() -> None:
     for prediction, verdict in (
         (None, "scored, "),
         ("[" * 300 + "]" * 300, "rejected: the record is nested deeper than the 200 levels of limits.depth"),
-        (nested, f"{said}scored, "),
+        (nested, f"{said}without a prediction: scored, "),
     ):
         assert score_among("traffic_rules", {}, (truth, prediction), texts).verdict.startswith(verdict)
     for harm, verdict in HARMS:

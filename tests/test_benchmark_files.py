@@ -233,7 +233,7 @@ def test_a_plugin_that_is_broken_breaks_nothing_else(monkeypatch: pytest.MonkeyP
         registry._installed.cache_clear()
 
 
-def test_a_defect_is_quarantined_with_the_line_that_raised_it() -> None:
+def test_a_defect_is_told_with_the_line_that_raised_it() -> None:
     edit("edits = Leven", "edits = 1 / 0; edits = Leven")
     line = EXAMPLE.partition("edits = Leven")[0].count("\n") + 1
     said = f"^sample: scoring failed: ZeroDivisionError: division by zero at my_metric.py:{line} in score_sample$"

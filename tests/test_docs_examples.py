@@ -105,7 +105,7 @@ def test_the_examples_of_docstrings_and_of_a_page_hold(path: str) -> None:
         result = doctest.testfile(str(ROOT / path), module_relative=False)
     else:
         result = doctest.testmod(importlib.import_module(f"beamscore.{path.removesuffix('.py').replace('/', '.')}"))
-    assert result.attempted
+    assert result.attempted > (15 if path.endswith(".md") else 0)
     assert not result.failed
 
 

@@ -56,9 +56,10 @@ class Scored:
         self.name, self.benchmark = benchmark.name, benchmark
         generate = generator(self.name)
         kind = tuple[benchmark.truth_type, benchmark.prediction_type | None]  # type: ignore[name-defined]
+        self.records = [generate(index, 3) for index in range(COUNT)]
         self.pairs = [
             Pair(each[0]["sample_id"], *msgspec.json.decode(msgspec.json.encode(each), type=kind))
-            for each in (generate(index, 3) for index in range(COUNT))
+            for each in self.records
         ]
         self.alone = score_alone(benchmark, self.pairs)
         self.scores = [result for result in self.alone if isinstance(result, SampleScore)]
@@ -76,13 +77,15 @@ def scored(request: pytest.FixtureRequest) -> Iterator[Scored]:
         yield Scored(benchmark)
 
 
-def test_the_corpus_says_something(scored: Scored) -> None:
+def test_the_corpus_says_something_and_is_a_function_of_index_and_seed(scored: Scored) -> None:
     """The laws below would hold of nothing, too."""
     assert len({pair.sample_id for pair in scored.pairs}) == COUNT
     assert len(scored.scores) > COUNT / 2
     assert any(pair.prediction is None for pair in scored.pairs) or scored.name != "toy"
     assert len({comparable(score) for score in scored.scores}) > 3
     assert all(scored.values.get(spec.name) is not None for spec in scored.benchmark.ranking_metrics())
+    again = [generator(scored.name)(index, 3) for index in reversed(range(COUNT))][::-1]
+    assert msgspec.json.encode(again) == msgspec.json.encode(scored.records)
 
 
 def test_scores_and_values_are_as_declared(scored: Scored) -> None:

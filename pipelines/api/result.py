@@ -125,8 +125,8 @@ class Comparison:
     metrics: dict[str, dict[str, Any]]
     slices: dict[str, dict[str, Any]]
     samples: dict[str, int]
-    document: dict[str, Any] = field(repr=False)
-    main_metrics: tuple[str, ...] = field(default=(), repr=False)
+    document: dict[str, Any]
+    main_metrics: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Returns the verdict in one line."""

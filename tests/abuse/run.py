@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from beamscore.metrics.benchmark import AnyBenchmark, Pair, explain
-from beamscore.metrics.scoring import score_pairs
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore, explain
+from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import nesting_problem
 from beamscore.transforms.process import gc_paused
@@ -81,15 +81,11 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
     benchmark = make_benchmark(name, **options)
     benchmark.setup()
     try:
-        neighbours = [_decoded(benchmark, *texts) for texts in others]
-        undisturbed = among = _scored(benchmark, neighbours)
-        before, middle = processor_seconds(), len(neighbours) // 2
+        neighbours = [_decoded(benchmark, *texts, f"neighbour {n}") for n, texts in enumerate(others)]
+        undisturbed = among = [comparable(result) for result in benchmark.score(neighbours)]
+        before = processor_seconds()
         try:
-            pairs = [*neighbours[:middle], _decoded(benchmark, *case), *neighbours[middle:]]
-            among = _scored(benchmark, pairs)
-            verdict = "; ".join(among.pop(middle)[1])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            verdict = f"rejected: {explain(error)}"
+            among, verdict = _score_among(benchmark, case, neighbours)
         except Exception as error:  # noqa: BLE001 - whatever a case does is a row of the table
             verdict = f"{FAILED}{type(error).__name__}: {explain(error)}"
         seconds = processor_seconds() - before
@@ -100,27 +96,37 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
     return Outcome(seconds, peak_bytes(), verdict)
 
 
-def _scored(benchmark: AnyBenchmark, pairs: Sequence[Pair[Any, Any]]) -> list[tuple[bytes, list[str]]]:
-    """Returns the result of each pair as bytes, and how it ended; a rejected prediction counts as missing."""
-    results = []
-    for outcome in score_pairs(benchmark, pairs):
-        problems = [each for each in (outcome.prediction_rejected, outcome.rejected) if each is not None]
-        said = [f"rejected ({each.side}): {each.message}" for each in problems]
-        if outcome.score is not None:
-            said.append(f"scored, {len(bytes(outcome.score.details))} bytes of details")
-        # What a benchmark did not foresee is rejected too, and harm.
-        if any(each.message.startswith(("scoring failed: ", "statistic")) for each in problems):
-            said[0] = FAILED + said[0]
-        results.append((comparable(outcome.score or problems[-1]), said))
-    return results
+def _score_among(benchmark: AnyBenchmark, case: Texts, neighbours: list[Pair[Any, Any]]) -> tuple[list[bytes], str]:
+    """Returns the neighbours' results as bytes, and how the case ended; a rejected prediction counts as missing."""
+    try:
+        pair = _decoded(benchmark, *case, "worst case")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return [comparable(result) for result in benchmark.score(neighbours)], f"rejected: {explain(error)}"
+    middle = len(neighbours) // 2
+    results = benchmark.score([*neighbours[:middle], pair, *neighbours[middle:]])
+    result = results.pop(middle)
+    verdict = _verdict(result)
+    if isinstance(result, RejectedRecord) and result.side == "prediction" and pair.prediction is not None:
+        [result] = benchmark.score([Pair(pair.sample_id, pair.truth, None)])
+        verdict += f"; without a prediction: {_verdict(result)}"
+    return [comparable(each) for each in results], verdict
 
 
-def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None) -> Pair[Any, Any]:
+def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None, sample_id: str) -> Pair[Any, Any]:
     """Returns a pair as the pipeline makes it of two records; raises msgspec.MsgspecError where one is invalid."""
     for text in (truth, prediction or ""):
         if problem := nesting_problem(text.encode(), LimitSettings().depth):
             raise msgspec.ValidationError(f"the record {problem}")
-    kind: Any = benchmark.prediction_type | None
     with gc_paused():
-        truth_read = msgspec.json.decode(truth, type=benchmark.truth_type)
-        return Pair("", truth_read, msgspec.json.decode(prediction or "null", type=kind))
+        return Pair(
+            sample_id,
+            msgspec.json.decode(truth, type=benchmark.truth_type),
+            None if prediction is None else msgspec.json.decode(prediction, type=benchmark.prediction_type),
+        )
+
+
+def _verdict(result: SampleScore | RejectedRecord) -> str:
+    if isinstance(result, RejectedRecord):
+        return f"rejected ({result.side}): {result.message}"
+    check_statistics(result.statistics)
+    return f"scored, {len(msgspec.json.encode(result.details))} bytes of details"

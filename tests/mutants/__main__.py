@@ -65,7 +65,8 @@ class Suite:
         What runs at import is told of the test alone that happened to import the module first.
         """
         lines = self._ran.contexts_by_lineno(self._measured.get(change.module, ""))
-        contexts = lines.get(change.line, []) if _is_in_function(change) else []
+        # What ran in no test has the context "".
+        contexts = list(filter(None, lines.get(change.line, []))) if _is_in_function(change) else []
         likely = (*KEPT, f"{Path('tests', change.module).parent}/")
         names = set() if contexts else {name for name in self._seconds if name.startswith(likely)}
         for context in contexts or chain(*lines.values()):

@@ -116,7 +116,7 @@ def lying_in(whole: Corners, others: dict[int, Read], inside: float, cover: floa
 
 
 def expected_scores(truth: Sequence[Json], prediction: Sequence[Json], protocol: str) -> tuple[float, float]:
-    """Returns detection and recognition of one chart, but for LaTeX; released, sides are longer by a pixel."""
+    """Returns detection and recognition of one chart without LaTeX; released, sides are longer by a pixel."""
     last = int(protocol == "released")
     truths, predictions = (
         {place: ((x, y, x + width + last, y + height + last), block["text"])

@@ -36,9 +36,13 @@ STOP = at(0, text="DNA.")
 LONG = {"box": [0, 0, 20, 1], "text": "DNA"}
 RATES = ("precision", "recall")
 ACCURACY, HALF = "word_recognition.accuracy", {"scatter_factor": 0.5}
+WIDE, PARTS = [{"box": [x, 0, x + 20, 10]} for x in (0, 50)], [at(0), at(10), at(50), at(60)]
 CASES: list[tuple[Any, ...]] = [
-    # By default, 0.8 for both sides, of a merge too: see the law of DetEval.
-    ("a split", [{"box": [0, 0, 20, 10]}], [at(0), at(10)], HALF, {f"detection.{rate}": 1 / 2 for rate in RATES}),
+    # By default, 0.8 for both sides: see the law of DetEval.
+    *(
+        (why, truth, found, HALF, {f"detection.{rate}": 1 / 2 for rate in RATES})
+        for why, truth, found in (("splits", WIDE, PARTS), ("merges", PARTS, WIDE))
+    ),
     ("no prediction", [A, at(20)], None, {}, {"detection.recall": 0, "end_to_end.f1": 0, ACCURACY: None}),
     ("nothing to measure", [], [], {}, {"detection.f1": None, "end_to_end.f1": None, "agreement.location": None}),
     ("those from the least on", [at(0)], CONFIDENT, {"min_confidence": 0.5}, {"detection.precision": 1 / 3}),
@@ -258,6 +262,11 @@ def test_readings_are_judged_where_nothing_is_detected() -> None:
     assert len(benchmark.tables(total([result]))) == 1
     parts = [(title.split(": ")[1], style) for title, style in samples.shapes(drawn(truth, found), "polygon")]
     assert parts == [("read right", "matched"), ("misread", "wrong"), ("missed", "missed"), ("misread", "wrong")]
+
+
+def test_splits_and_merges_are_drawn_as_matched() -> None:
+    for truth, found in ((WIDE, PARTS), (PARTS, WIDE)):
+        assert {style for _, style in samples.shapes(drawn(truth, found), "polygon")} == {"matched"}
 
 
 def test_a_far_region_does_not_blow_up_the_picture() -> None:

@@ -43,6 +43,13 @@ DEGREES = st.floats(-180, 180) | st.sampled_from((45, -45, 135, -135))
 SIZES, PLACE = st.floats(5, 80), st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000))
 
 
+def test_boxes_and_points_keep_their_coordinates_whichever_corner_comes_first() -> None:
+    points = [(0.7, 0.9), (0.1, 0.9), (0.1, 0.2), (0.7, 0.2)]
+    records = [PredictedRegion(box=(0.1, 0.9, 0.7, 0.2)), PredictedRegion(points=points)]
+    regions, _ = locate(records, [0, 1], "rectangle")
+    assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
+
+
 @settings(max_examples=150)
 @given(DEGREES, SIZES, SIZES, PLACE, st.integers(0, 3), st.booleans())
 @example(45, 9, 8, (0.1, 1000.1), 1, True)
@@ -88,12 +95,6 @@ INNER: Corners = [(0, 2), (8, 2), (8, 10), (0, 10)]
 
 
 def test_shares() -> None:
-    # Boxes and points keep their coordinates, whichever corner comes first.
-    points = [(0.7, 0.9), (0.1, 0.9), (0.1, 0.2), (0.7, 0.2)]
-    regions, _ = locate(
-        [PredictedRegion(box=(0.1, 0.9, 0.7, 0.2)), PredictedRegion(points=points)], [0, 1], "rectangle"
-    )
-    assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
     assert shares([(0, 0), (10, 0), (10, 10), (0, 10)], [(0, 0), (10, 0), (0, 10)], "polygon") == (0.5, 1)
     # An arc of text is not its bounding rectangle.
     assert (shares(ARC, INNER, "polygon"), shares(ARC, INNER)) == ((0, 0), (0.64, 1))

@@ -16,7 +16,9 @@ from beamscore.metrics.benchmark import DrawnPair, RejectedRecord, SampleScore, 
 from beamscore.metrics.common.svg import EXTRA, MATCHED, MISSED
 from beamscore.metrics.formula import benchmark as module
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
+from beamscore.metrics.formula.draw import SHARPNESS
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render.boxes import PADDING
 from beamscore.metrics.formula.render.typeset import Typesetter
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.formula import sample
@@ -285,7 +287,14 @@ def test_samples_that_are_drawn_together_have_the_pictures_that_they_have_alone(
     boxes = shapes(svg := ET.fromstring(str(together[0])), "polygon")
     unmatched = [box for box in boxes if box[1] != MATCHED.label]
     assert (len(boxes), unmatched) == (10, [("b", MISSED.label), ("x", EXTRA.label)])
-    assert len(list(svg.iter(f"{SVG}image"))) == 2
+    # The boxes of the tokens fill their image up to its margin.
+    images, polygons = list(svg.iter(f"{SVG}image")), list(svg.iter(f"{SVG}polygon"))
+    for image, parts in zip(images, (polygons[:5], polygons[5:]), strict=True):
+        corners = [xy.split(",") for each in parts for xy in each.get("points", "").split()]
+        for start, length, places in zip(("x", "y"), ("width", "height"), zip(*corners, strict=True), strict=True):
+            left, right = float(image.get(start, 0)), float(image.get(start, 0)) + float(image.get(length, 0))
+            found = min(map(float, places)) - left, right - max(map(float, places))
+            assert found == pytest.approx([PADDING / SHARPNESS] * 2, abs=1)
 
 
 def test_the_time_in_tex_is_reported_once(benchmark_: FormulaBenchmark, monkeypatch: pytest.MonkeyPatch) -> None:

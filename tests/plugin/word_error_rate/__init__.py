@@ -1,1 +1,1 @@
-"""Word error rate of transcripts, as a package: `benchmark.py` is the file that docs/how-to/new_benchmark.md shows."""
+"""Word error rate of transcripts, as a package, to which tests add the file of docs/how-to/new_benchmark.md."""
