@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import pytest
 from apache_beam.metrics import MetricsFilter
@@ -57,6 +59,8 @@ def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: p
     truths = write_lines(tmp_path / "t.jsonl", [*({"sample_id": name, "text": text} for name, text in texts), b"bad"])
     texts = [("a", "x"), ("d", "x"), ("z", "x"), ("b", "prediction is bad")]
     predictions = write_lines(tmp_path / "p.jsonl", [{"sample_id": name, "text": text} for name, text in texts])
+    readings = itertools.count(0, 1_000_000)
+    monkeypatch.setattr("beamscore.transforms.evaluate.time", Mock(perf_counter_ns=lambda: next(readings)))
     before = PROGRESS.records_read, PROGRESS.truths_read, PROGRESS.samples_scored
     values = metrics_of("timed", truths, predictions, tmp_path / "out")
     after = PROGRESS.records_read, PROGRESS.truths_read, PROGRESS.samples_scored
@@ -74,7 +78,8 @@ def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: p
     # Two batches: a, b, c together, then b again.
     assert (values["batch_size"].count, values["batch_size"].sum) == (2, 3 + 1)
     assert (values["tool_microseconds"].count, values["tool_microseconds"].sum) == (2, 14)
-    assert values["sample_microseconds"].count == 2
+    # Each takes a millisecond, 333 microseconds of a sample and 1000.
+    assert (values["sample_microseconds"].count, values["sample_microseconds"].sum) == (2, 1333)
 
 
 def test_the_documented_names_are_those_of_all_benchmarks() -> None:
