@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.pairs import formula_pairs
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
@@ -115,8 +115,30 @@ def counted_steps() -> Iterator[Callable[[], int]]:
         yield lambda: sum(min(budget.steps, budget.steps + budget.left) for budget in made)
 
 
-def search(name: str) -> None:
-    """Looks for the sample with the most work in proportion to what is counted; AssertionError where it is too much."""
+def work_per_unit(name: str, benchmark: AnyBenchmark, sample: Sample) -> float:
+    """Returns the lines of Python for each counted step and byte of a sample; AssertionError if there are too many."""
+    pair: Pair[Any, Any] = Pair("s", *records(name, *sample))
+    size = len(msgspec.json.encode(sample))
+
+    def score() -> None:
+        if name != "formula":
+            benchmark.score([pair])
+            return
+        # What TeX makes of each formula is a process of its own, with a limit of its own.
+        with suppress(RejectedRecord):
+            formula_pairs(pair.truth, pair.prediction, 1000, Budget(MAX_STEPS))
+
+    score()  # What is imported or made when it is first needed is no work of the sample.
+    with counted_steps() as steps:
+        lines = executed_lines(score)
+        counted = steps()
+    per_unit = (lines - LINES_OF_ANY_SAMPLE) / (counted + size)
+    assert per_unit <= MAX_LINES_PER_UNIT, f"{lines} lines for {counted} steps and {size} bytes"
+    return per_unit
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_sample_costs_more_than_what_is_counted(name: str) -> None:
     benchmark = make_benchmark(name, max_steps=MAX_STEPS)
 
     @settings(
@@ -127,32 +149,10 @@ def search(name: str) -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(samples(name))
-    def costs_what_is_counted(sample: Sample) -> None:
-        pair: Pair[Any, Any] = Pair("s", *records(name, *sample))
-        size = len(msgspec.json.encode(sample))
+    def search(sample: Sample) -> None:
+        target(work_per_unit(name, benchmark, sample))
 
-        def score() -> None:
-            if name != "formula":
-                benchmark.score([pair])
-                return
-            # What TeX makes of each formula is a process of its own, with a limit of its own.
-            with suppress(RejectedRecord):
-                formula_pairs(pair.truth, pair.prediction, 1000, Budget(MAX_STEPS))
-
-        score()  # What is imported or made when it is first needed is no work of the sample.
-        with counted_steps() as steps:
-            lines = executed_lines(score)
-            counted = steps()
-        per_unit = (lines - LINES_OF_ANY_SAMPLE) / (counted + size)
-        target(per_unit)
-        assert per_unit <= MAX_LINES_PER_UNIT, f"{lines} lines for {counted} steps and {size} bytes"
-
-    costs_what_is_counted()
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_no_sample_costs_more_than_what_is_counted(name: str) -> None:
-    search(name)
+    search()
 
 
 @pytest.mark.parametrize(("counted", "steps"), [(0, 0), (1, MAX_STEPS)])
@@ -162,9 +162,14 @@ def test_work_that_is_not_counted_or_goes_on_behind_the_limit_is_noticed(
     def spend(self: Budget, steps: int) -> None:
         self.steps += counted * steps
 
+    # 8^4 symbols, once the macros are expanded.
+    macros = [f"\\newcommand{{\\{name}}}{{{8 * use}}}" for name, use in (("a", "x"), ("b", "\\a"), ("c", "\\b"))]
+    document = {"document": f"{''.join(macros)} $\\c\\c\\c\\c\\c\\c\\c\\c$"}
+    benchmark = make_benchmark("formula")
+    work_per_unit("formula", benchmark, (document, document))
     monkeypatch.setattr(Budget, "spend", spend)
     with pytest.raises(AssertionError, match=f"lines for {steps} steps"):
-        search("formula")
+        work_per_unit("formula", benchmark, (document, document))
 
 
 NEIGHBOURS = [sample(index, seed=1) for index in range(4)]
