@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -115,7 +115,15 @@ def lying_in(whole: Corners, others: dict[int, Read], inside: float, cover: floa
     return parts if len(parts) >= 2 and covered / area(whole) >= cover else []
 
 
-def expected_scores(truth: Sequence[Json], prediction: Sequence[Json], protocol: str) -> tuple[float, float]:
+DEFAULTS = {
+    "text_iou": 0.5, "split_part": 0.4, "split_cover": 0.8, "merge_part": 0.8, "merge_cover": 0.4,
+    "scattered_weight": 0.8,
+}  # fmt: skip
+
+
+def expected_scores(
+    truth: Sequence[Json], prediction: Sequence[Json], protocol: str, options: Mapping[str, float]
+) -> tuple[float, float]:
     """Returns detection and recognition of one chart without LaTeX; released, sides are longer by a pixel."""
     last = int(protocol == "released")
     truths, predictions = (
@@ -130,15 +138,15 @@ def expected_scores(truth: Sequence[Json], prediction: Sequence[Json], protocol:
     units: list[tuple[float, float]] = []
     pairs = [(-iou(truths[i][0], predictions[j][0]), i, j) for i in truths for j in predictions]
     for negative, i, j in sorted(pairs):
-        if -negative >= 0.5 and i in truths and j in predictions:
+        if -negative >= options["text_iou"] and i in truths and j in predictions:
             units.append((-negative, text_score(truths.pop(i)[1], predictions.pop(j)[1])))
-    for wholes, others, inside, cover in ((truths, predictions, 0.4, 0.8), (predictions, truths, 0.8, 0.4)):
+    for wholes, others, kind in ((truths, predictions, "split"), (predictions, truths, "merge")):
         for place, (box, text) in list(wholes.items()):
-            if parts := lying_in(box, others, inside, cover):
+            if parts := lying_in(box, others, options[f"{kind}_part"], options[f"{kind}_cover"]):
                 del wholes[place]
                 bounding, read = joined([others.pop(part) for part in parts])
                 texts = (text, read) if wholes is truths else (read, text)
-                units.append((0.8 * iou(box, bounding), text_score(*texts)))
+                units.append((options["scattered_weight"] * iou(box, bounding), text_score(*texts)))
     larger, both = max(len(truths), len(predictions)), len(truths) + len(predictions)
     return sum(unit[0] for unit in units) / (len(units) + larger), sum(unit[1] for unit in units) / (len(units) + both)
 
@@ -185,16 +193,28 @@ SIDES = st.tuples(BLOCKS, BLOCKS) | st.tuples(STRIPS, HEIGHTS).map(lambda drawn:
 SPLIT = [block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 1.25, 45, 8.5)]
 
 
+TWO = strips([(10, 0, "a"), (10, 0, "b")], 0, 10)
+OTHERS = st.dictionaries(st.sampled_from(sorted(DEFAULTS)), st.sampled_from((0.2, 0.5, 0.7)), max_size=2)
+
+
 @settings(max_examples=500)
-@given(SIDES, st.booleans())
-@example(([block(0, "ab cd", 0, 0, 100, 10)], SPLIT), False)
-def test_pairs_splits_and_merges_are_those_of_the_plain_reading(drawn: Any, is_turned: bool) -> None:
+@given(SIDES, st.booleans(), OTHERS)
+@example(([block(0, "ab cd", 0, 0, 100, 10)], SPLIT), False, {})
+# Of each part 0.6 lie in a block of 6, which they cover; of one of 25 they cover 0.4.
+@example((TWO, around(TWO, 6)), True, {"split_part": 0.7})
+@example((TWO, around(TWO, 6)), False, {"merge_part": 0.5})
+@example((TWO, around(TWO, 25)), True, {"split_cover": 0.2})
+@example((TWO, around(TWO, 25)), False, {"merge_cover": 0.7})
+def test_pairs_splits_and_merges_are_those_of_the_plain_reading(
+    drawn: Any, is_turned: bool, options: dict[str, Any]
+) -> None:
     truth, prediction = drawn[::-1] if is_turned else drawn
     sides = blocks(*truth), blocks(*prediction)
     read, others = ([each for each in side if "__" not in each["text"]] for side in (truth, prediction))
     for protocol in ("published", "released"):
-        found = make.scores(["task2"], *({"task2": side} for side in sides), protocol=protocol)
-        assert found == pytest.approx(expected_scores(read, others, protocol), abs=1e-12)
+        set_to = options if protocol == "published" else {}
+        found = make.scores(["task2"], *({"task2": side} for side in sides), protocol=protocol, **set_to)
+        assert found == pytest.approx(expected_scores(read, others, protocol, {**DEFAULTS, **set_to}), abs=1e-12)
     # No block is used twice.
     details = details_of(*sides)
     for side, name, left in ((read, "truth_ids", "missed"), (others, "prediction_ids", "extra")):
