@@ -13,7 +13,7 @@ import beamscore
 from beamscore.pipelines.runs.named import open_system
 from beamscore.pipelines.runs.row_changes import top_contributors
 from tests import toy
-from tests.runs import Record, command, evaluate_records
+from tests.runs import command, evaluate_records, wrong
 
 CORPUS = [{**toy.sample(index, 0)[0], "half": "first" if index < 20 else "second"} for index in range(60)]
 CONFIG = """\
@@ -29,22 +29,19 @@ gates:
 QUIET = ("--quiet", "--no-html")
 
 
-def predictions(wrong: int) -> list[Record]:
-    """All right but the first `wrong`."""
-    return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(CORPUS)]
-
-
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A good night and a bad one, judged against it; another one before `both` was redefined."""
     folder = tmp_path_factory.mktemp("nights")
     (folder / "gates.yaml").write_text(CONFIG)
-    for name, wrong, more in (
+    for name, count, more in (
         ("old", 3, ("--set=derived.both=mean(similarity)", "--set=gates={}")),
         ("good", 3, ("--set=gates={}",)),
         ("bad", 40, (f"--baseline={folder}/good",)),
     ):
-        found = evaluate_records(folder / name, CORPUS, predictions(wrong), *QUIET, *more, config=folder / "gates.yaml")
+        found = evaluate_records(
+            folder / name, CORPUS, wrong(CORPUS, count), *QUIET, *more, config=folder / "gates.yaml"
+        )
         assert found.code == (name == "bad"), found.stderr
     return folder
 
@@ -73,7 +70,7 @@ def test_a_run_has_their_values_and_intervals_in_each_slice_as_the_python_api_ha
     assert 0 < low < system["values"]["macro"] < high < 1
     assert "both" in (nights / "good" / "report.md").read_text()
     formulas = yaml.safe_load(CONFIG)["derived"]
-    result = beamscore.evaluate("toy", CORPUS, predictions(3), slices=["half"], derived=formulas)
+    result = beamscore.evaluate("toy", CORPUS, wrong(CORPUS, 3), slices=["half"], derived=formulas)
     assert {name: result.values[name] for name in formulas} == {name: system["values"][name] for name in formulas}
 
 
@@ -133,7 +130,7 @@ def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights
     told = 'the candidate used derived.both: "mean(exact_match, similarity)" instead of "mean(similarity)"'
     assert (code, document["differences"], stderr.count(by_formula)) == (0, [told, by_formula], 1)
     assert document["metrics"]["both"]["candidate"] == values_of(nights / "good")["similarity"]
-    without = evaluate_records(tmp_path / "without", CORPUS, predictions(3), *QUIET).output
+    without = evaluate_records(tmp_path / "without", CORPUS, wrong(CORPUS, 3), *QUIET).output
     assert "derived" not in summary(without)["config"]
     # Who cites a run cites the formulas of its metrics.
     cited = [summary(run)["signature"] for run in (nights / "good", nights / "bad", nights / "old", without)]

@@ -17,7 +17,7 @@ import pytest
 
 from beamscore.transforms.records import zstd
 from tests import runs, toy
-from tests.runs import evaluate, without_progress, write_lines
+from tests.runs import evaluate, without_progress, write_lines, wrong
 from tests.stores.conftest import Requests, Store, never
 
 pytestmark = pytest.mark.stores
@@ -217,20 +217,19 @@ def test_a_large_object_is_uploaded_in_parts_of_which_none_is_left_behind(store:
     assert parts[1] not in parts[2:], "closing the file of an upload that failed asks for nothing more"
 
 
-def answers(wrong: int) -> list[dict[str, Any]]:
-    """All right but the first `wrong`."""
-    return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(TRUTHS)]
+def night(store: Store, name: str, count: int, *more: str) -> tuple[int, str]:
+    """Evaluates a night with the first `count` samples wrong, whose files and configuration lie on the store.
 
-
-def night(store: Store, name: str, wrong: int, *more: str) -> tuple[int, str]:
-    """Evaluates a night whose files and configuration lie on the store; returns the exit code and standard error."""
+    Returns the exit code and standard error.
+    """
     gate = "exact_match: {not_worse_than: baseline, margin: 0.05}"
     nightly = f"benchmark: toy\nslices: [kind]\nbootstrap: {{replicates: 50}}\ngates: {{{gate}}}\n"
-    given = {"in/truth.jsonl": lines(TRUTHS), "in/answers.jsonl": lines(answers(wrong)), "c.yaml": nightly.encode()}
-    for key, content in given.items():
+    sides = {"in/truth.jsonl": TRUTHS, "in/answers.jsonl": wrong(TRUTHS, count)}
+    given = {name: lines(records) for name, records in sides.items()}
+    for key, content in {**given, "c.yaml": nightly.encode()}.items():
         store.put(key, content)
-    sides, config = ("in/truth.jsonl", {"tonight": "in/answers.jsonl"}), f"{store.base}/c.yaml"
-    return command(*evaluation(store, *sides, f"runs/{name}", "--quiet", *more, config=config))[::2]
+    files, config = ("in/truth.jsonl", {"tonight": "in/answers.jsonl"}), f"{store.base}/c.yaml"
+    return command(*evaluation(store, *files, f"runs/{name}", "--quiet", *more, config=config))[::2]
 
 
 def test_a_night_is_judged_against_the_baseline_of_the_store(store: Store) -> None:
@@ -291,7 +290,7 @@ def test_a_night_reuses_another_is_compared_with_it_and_stands_in_the_history(
 def test_runs_over_parts_merge_to_the_run_over_all(store: Store) -> None:
     for number, part in enumerate((slice(15), slice(15, None))):
         store.put(f"in/truth-{number}.jsonl", lines(TRUTHS[part]))
-        store.put(f"in/part-{number}.jsonl", lines(answers(11)[part]))
+        store.put(f"in/part-{number}.jsonl", lines(wrong(TRUTHS, 11)[part]))
     for which, output in (("0", "a"), ("1", "b"), ("*", "all")):
         given = evaluation(store, f"in/truth-{which}.jsonl", f"in/part-{which}.jsonl", output, *FEW, "--quiet")
         assert command(*given) == (0, "", "")

@@ -113,7 +113,9 @@ class WriteRecords(beam.PTransform):
         if not 1 <= shards <= MAX_SHARDS:
             raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
         prefix, ending = match.groups()
-        self._pattern = f"{prefix}-?????-of-?????{ending}"
+        folder, name = posixpath.split(prefix)
+        # Beam finds nothing for a pattern without a folder.
+        self._pattern = posixpath.join(folder or ".", f"{name}-?????-of-?????{ending}")
         self._numbered = re.compile(rf"{re.escape(place_of(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
         self._columns = dict(columns)
         self._run_id = new_run_id()
@@ -176,9 +178,7 @@ class WriteRecords(beam.PTransform):
     def remove_older(self) -> None:
         """Removes the numbered files of an earlier run with a different number of shards."""
         if len(self.paths) > 1 and not re.search(r"[*?[]", self.path):
-            # Beam finds nothing for a pattern without a folder.
-            pattern = posixpath.join(posixpath.dirname(self.path) or ".", posixpath.basename(self._pattern))
-            existing = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
+            existing = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
             own = {place_of(path) for path in self.paths}
             delete_files([path for path in existing if place_of(path) not in own and self._is_numbered(path)])
 

@@ -12,12 +12,12 @@ import pytest
 
 import beamscore
 from tests import toy
-from tests.runs import RESULT_NAMES, command, evaluate, write_lines
+from tests.runs import RESULT_NAMES, command, evaluate, write_lines, wrong
 
 TRUTHS: list[dict[str, Any]] = [toy.sample(index, 0)[0] for index in range(40)]
-GOOD = [{**truth, "text": "?" * 9} if place < 2 else truth for place, truth in enumerate(TRUTHS)]
+GOOD = wrong(TRUTHS, 2)
 BAD: list[dict[str, Any]] = [
-    *({**truth, "text": "?" * 9} if place < 30 else truth for place, truth in enumerate(TRUTHS[:-1])),
+    *wrong(TRUTHS[:-1], 30),
     {**TRUTHS[-1], "text": "prediction is bad"},
     {"sample_id": "nobody", "text": "x"},
     {**TRUTHS[0], "text": "again"},

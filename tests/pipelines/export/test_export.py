@@ -38,7 +38,7 @@ from beamscore.pipelines.runs.provenance import seconds
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import printable
 from tests import toy
-from tests.runs import command, evaluate_records, refused
+from tests.runs import command, evaluate_records, refused, wrong
 
 ROOT = Path(__file__).parents[3]
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
@@ -55,10 +55,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two systems, of which `ours` has 30 of 40 wrong, judged against a system of a baseline that has none."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "gates.yaml").write_text(GATES)
-    wrong = [*({**each, "text": "?" * 9} for each in CORPUS[:30]), *CORPUS[30:]]
-    base = evaluate_records(folder / "base", CORPUS, {"poor": wrong, "good": CORPUS}, "--quiet")
+    poor = wrong(CORPUS, 30)
+    base = evaluate_records(folder / "base", CORPUS, {"poor": poor, "good": CORPUS}, "--quiet")
     more = f"--baseline={base.output}:good", f"--junit={folder}/two.xml", f"--markdown={folder}/two.md", "--quiet"
-    sides = {"ours": wrong, "theirs": CORPUS}
+    sides = {"ours": poor, "theirs": CORPUS}
     assert evaluate_records(folder / "two", CORPUS, sides, *more, config=folder / "gates.yaml").code == 1
     return folder / "two"
 

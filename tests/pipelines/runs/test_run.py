@@ -48,7 +48,7 @@ def test_a_run_that_another_one_replaces_while_it_is_read_is_opened_again(
         return found
 
     monkeypatch.setattr(stored_run, "open_result", open_result)
-    assert stored_run.Run.read(str(output)).systems["predictions"].values["exact_match"] == 2 / 4
+    assert Run.read(str(output)).systems["predictions"].values["exact_match"] == 2 / 4
 
 
 def test_too_many_rejected_records_or_missing_predictions_fail() -> None:
