@@ -27,11 +27,8 @@ def weights_of(source: Bootstrap, units: int) -> FloatArray:
     return source.weights([source.unit_hash(str(number)) for number in range(units)])
 
 
-def coverage(case: Case, units: int, corpora: int, seed: int) -> tuple[float, float]:
-    """Draws corpora of `units` units with replacement, and returns in which share of them the interval holds.
-
-    For comparison, also that of plain quantiles of the replicates.
-    """
+def coverage(case: Case, units: int, corpora: int, seed: int) -> float:
+    """Draws corpora of `units` units with replacement, and returns in which share of them the interval holds."""
     size, benchmark = UNITS // (case.clusters or 1), make_benchmark(case.benchmark)
     (population,) = case.drawn(np.random.default_rng([seed, 1]), size, 0.0)
     truth = case.measured(summed(np.ones((1, size)), population)).values[case.metric]
@@ -43,11 +40,9 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> tuple[float, fl
             measured = case.measured(summed(weights, {name: values[corpus] for name, values in population.items()}))
             if measured.errors.get(case.metric) is None:
                 continue
-            found = intervals(benchmark, measured, CONFIDENCE)[case.metric] or (np.inf, np.inf)
-            plain = np.nanquantile(measured.replicates[case.metric], [0.025, 0.975])
-            held.append([low <= truth <= high for low, high in (found, plain)])
-    holds, percentile = np.mean(held, axis=0).tolist()
-    return holds, percentile
+            low, high = intervals(benchmark, measured, CONFIDENCE)[case.metric] or (np.inf, np.inf)
+            held.append(low <= truth <= high)
+    return float(np.mean(held))
 
 
 class Shares(NamedTuple):
@@ -55,14 +50,13 @@ class Shares(NamedTuple):
 
     plain: by the paired interval of SE alone. cautious: by the one that allows for losses that no unit has. swap: by
     p <= 0.05 in the swap test, if enough units differ. verdict: by swap and cautious; in a family of metrics and slices
-    by the largest |t|. apart: by intervals of both values that do not overlap.
+    by the largest |t|.
     """
 
     plain: float = 0.0
     cautious: float = 0.0
     swap: float = 0.0
     verdict: float = 0.0
-    apart: float = 0.0
 
 
 def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Shares:
@@ -79,10 +73,8 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     """Returns 1 or 0 for each method, of one corpus."""
     benchmark, (before, after) = make_benchmark(case.benchmark), drawn
     systems = summed(weights, before), summed(weights, after)
-    measured = [case.measured(each) for each in systems]
-    first, second = (intervals(benchmark, each, CONFIDENCE).get(case.metric) for each in measured)
     differing = int(np.any([before[name] != after[name] for name in before], axis=0).sum())
-    counts = {name: (differing, differing) for each in measured for name in each.values}
+    counts = {name: (differing, differing) for each in systems for name in case.measured(each).values}
     changes = summed(swaps[1:], {name: after[name] - before[name] for name in before})
     corpora, clustered = (systems[0].row(0), systems[1].row(0)), case.clusters > 0
     compared = comparison.compare_slice(benchmark, "", 0, corpora, systems, changes, counts, CONFIDENCE, clustered)
@@ -90,9 +82,8 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     if found is None or found.test is None or found.difference.error is None:
         return Shares()
     plain, cautious = _excludes_zero(found.difference.interval), _excludes_zero(found.difference.cautious)
-    apart = first is not None and second is not None and (first[1] < second[0] or second[1] < first[0])
     swap = found.test.enough_units and found.test.p <= LEVEL
-    return Shares(plain, cautious, swap, cautious and swap, apart)
+    return Shares(plain, cautious, swap, cautious and swap)
 
 
 def _excludes_zero(found: tuple[float, float] | None) -> bool:
