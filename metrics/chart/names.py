@@ -45,14 +45,6 @@ def read_text(text: str, protocol: Protocol) -> str:
     return compared_text(plain, protocol)
 
 
-def read_texts(texts: Sequence[str], protocol: Protocol) -> list[str]:
-    """Returns what `read_text` makes of each text."""
-    joined = "\0".join(texts)
-    if joined.isascii() and joined.count("\0") + 1 == len(texts) and not may_have_latex(joined):
-        return [text.strip() for text in joined.replace("\n", " ").replace("\r", " ").lower().split("\0")]
-    return [read_text(text, protocol) for text in texts]
-
-
 def may_have_latex(text: str) -> bool:
     """Returns whether metric2.py replaces LaTeX in the text."""
     return "\\" in text or "_{" in text or "^{" in text

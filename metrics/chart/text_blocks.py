@@ -28,7 +28,7 @@ from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
 from .limits import error_rate_steps, pair_steps, reading_steps
-from .names import read_texts
+from .names import read_text
 from .records import ChartOptions, TextBlock, identifier_text
 from .task_score import TaskScore, left_out, listed, shortened
 
@@ -94,13 +94,12 @@ def _share(total: float, count: int) -> float:
 
 def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
     """Returns the blocks prepared for comparison, except those whose text has `__`; spends the steps of reading."""
-    texts = [block.text or "" for block in blocks]
     with budget.reading(side):
-        budget.spend(reading_steps(texts))
+        budget.spend(reading_steps([block.text or "" for block in blocks]))
     return [
         Block(block.bb.corners(), text, [identifier_text(block.id)])
-        for block, text in zip(blocks, read_texts(texts, options.protocol), strict=True)
-        if "__" not in text
+        for block in blocks
+        if "__" not in (text := read_text(block.text or "", options.protocol))
     ]
 
 
