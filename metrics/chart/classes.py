@@ -63,21 +63,17 @@ def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: C
     shown = given
     if "bar" in true_class.split():
         true_class, given = _as_ambiguous(truth, true_class, given, options)
-    is_short = len(true_class) + len(given) <= 2 * MAX_CLASS_LENGTH
-    compare = _compared_classes if is_short else _compared_classes.__wrapped__
-    return compare(true_class, given, shown, options.classes, options.protocol)
-
-
-@lru_cache(maxsize=1024)
-def _compared_classes(
-    true_class: str, predicted: str, shown: str, classes: tuple[str, ...], protocol: Protocol
-) -> TaskScore:
-    known = [class_of(name, protocol) for name in classes]
-    correct = predicted == true_class
+    known = _known_classes(options.classes, options.protocol)
+    correct = given == true_class
     details = {"truth": shortened(true_class), "predicted": shortened(shown) or None, "correct": correct}
     coverage = None if true_class in known else {"ground_truth_classes_not_listed": 1}
-    cell = _cell("task1", true_class, predicted, known)
+    cell = _cell("task1", true_class, given, known)
     return TaskScore({cell: 1}, {"task1.correct": float(correct)}, float(correct), details, shown != "", coverage)
+
+
+@lru_cache(maxsize=8)
+def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> list[str]:
+    return [class_of(name, protocol) for name in classes]
 
 
 def is_right_class(details: Mapping[str, Any]) -> bool:
