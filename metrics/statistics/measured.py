@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -89,20 +89,13 @@ def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
     return dict(zip(replicates, errors.tolist(), strict=True))
 
 
-def measure(
-    benchmark: AnyBenchmark,
-    corpus: Sums,
-    sums: SumTable,
-    clustered: bool = False,
-    predictions: str | None = None,
-) -> Measured:
+def measure(benchmark: AnyBenchmark, corpus: Sums, sums: SumTable, clustered: bool = False) -> Measured:
     """Returns the metrics of a slice from its sums, the first row of `sums`, and of its replicates, the other rows.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
-    predictions: their fingerprint.
     """
     (measured,) = measure_slices(benchmark, corpus, [sums], clustered)
-    return replace(measured, predictions=predictions)
+    return measured
 
 
 def measure_slices(

@@ -6,7 +6,7 @@ import copy
 import math
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -310,11 +310,11 @@ class Run:
             raise _problem(self.path, SUMS, one_line(error)) from error
         configuration, corpus = self.configuration, self.corpus(system)
         clustered = configuration.settings.cluster is not None
-        measured = measure(configuration.benchmark, corpus, table, clustered, summary.predictions_fingerprint)
+        measured = measure(configuration.benchmark, corpus, table, clustered)
         if measured.values != summary.values:
             self.check_file()
             raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
-        return measured
+        return replace(measured, predictions=summary.predictions_fingerprint)
 
     def check_file(self) -> None:
         """Raises UsageError if FILE.py:CLASS has changed since the run: its metrics would be those of other code."""
