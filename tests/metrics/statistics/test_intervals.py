@@ -148,7 +148,7 @@ def test_both_nights_are_beyond_the_threshold_as_often_as_is_said() -> None:
     """P(Z1 > k, Z2 > k) = P(Z1 < -k, Z2 < -k), by symmetry."""
     for step in (0, 3, 25, 50, 99):
         k, normal = threshold(step, 0.02), multivariate_normal([0, 0], [[1, step / 100], [step / 100, 1]])
-        assert normal.cdf([-k, -k]) == pytest.approx(0.01, rel=1e-3)
+        assert normal.cdf([-k, -k]) == pytest.approx(0.01, rel=1e-6)
     assert threshold(100, 0.02) == threshold(99, 0.02)
 
 
