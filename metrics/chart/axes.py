@@ -126,9 +126,5 @@ def by_identifier(predictions: Sequence[IdentifiedT]) -> dict[str | None, list[I
     """
     waiting: dict[str | None, list[IdentifiedT]] = {}
     for prediction in reversed(predictions):
-        key = identifier_text(prediction.id)
-        if key in waiting:
-            waiting[key].append(prediction)
-        else:
-            waiting[key] = [prediction]
+        waiting.setdefault(identifier_text(prediction.id), []).append(prediction)
     return waiting

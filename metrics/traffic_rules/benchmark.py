@@ -185,10 +185,7 @@ def _details(
 
 def _shown(edges: Sequence[tuple[str | None, str]]) -> Sequence[tuple[str | None, str]]:
     """Returns the first 200 edges, with long names truncated: each edge repeats the name of its rule."""
-    shown = edges[:_EDGES_IN_DETAILS]
-    if sum([len(name or "") + len(line) for name, line in shown]) <= _MAX_EDGE_NAME_LENGTH:
-        return shown
-    return [(_cut(name), truncated(line, _MAX_EDGE_NAME_LENGTH)) for name, line in shown]
+    return [(_cut(name), truncated(line, _MAX_EDGE_NAME_LENGTH)) for name, line in edges[:_EDGES_IN_DETAILS]]
 
 
 def _cut(name: str | None) -> str | None:

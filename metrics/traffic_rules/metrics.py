@@ -188,8 +188,6 @@ class WrongProperty(msgspec.Struct, frozen=True, gc=False):
 
 def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
     """Returns the properties in which the rules differ: those of the true rule by name, then the extra ones."""
-    if true.distinct == predicted.distinct:
-        return []
     return [
         WrongProperty(
             name,
