@@ -56,7 +56,7 @@ PIE = {"task1": {"input": {}, "name": "Chart Classification", "output": {"chart_
 
 
 def annotation(path: str, record: Any = PIE) -> tuple[str, str, str]:
-    return "json", path, json.dumps(record)
+    return "json", path, "\ufeff" + json.dumps(record)
 
 
 def test_the_json_and_the_image_of_a_chart_become_one_record() -> None:
@@ -226,7 +226,7 @@ RULE, OTHER = {"properties": {"LaneType": "BusLane"}, "centerlines": [12, "7"]},
     ],
 )
 def test_a_label_json_becomes_the_record_of_its_clip(role: str, expected: list[Any]) -> None:
-    content = json.dumps({"0": BUS, "5": {"attr_info": {"A": 1}, "matches": 0}})
+    content = "\ufeff" + json.dumps({"0": BUS, "5": {"attr_info": {"A": 1}, "matches": 0}})
     for path in ("gs://b/clip_7/label.json", "a\\clip_7\\label.json", "predictions/clip_7.json", "predictions/clip_7"):
         assert convert("traffic_rules", (role, path, content)) == [{"sample_id": "clip_7", "rules": expected}]
     assert convert("traffic_rules", (role, "clip.1.json", "{}")) == [{"sample_id": "clip.1", "rules": []}]
