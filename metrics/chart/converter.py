@@ -6,7 +6,6 @@ The releases of 2020 and 2022 (UB PMC) locate a text block by its four corners, 
 
 from __future__ import annotations
 
-import io
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -69,9 +68,8 @@ def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
     # Not at the top: Pillow is needed here alone, and takes a while to import.
     from PIL import Image, UnidentifiedImageError
 
-    source = stream if stream.seekable() else io.BytesIO(stream.read())
     try:
-        with Image.open(source, formats=IMAGE_FORMATS) as image:
+        with Image.open(stream, formats=IMAGE_FORMATS) as image:
             width, height = image.size
     except UnidentifiedImageError as error:
         raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error

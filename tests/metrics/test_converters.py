@@ -72,10 +72,8 @@ def test_the_json_and_the_image_of_a_chart_become_one_record() -> None:
 
 
 class Pipe(io.BytesIO):
-    seek: Any = None
-
-    def seekable(self) -> bool:
-        return False
+    def seek(self, *_: int) -> int:
+        raise io.UnsupportedOperation
 
 
 IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), PNG[: PNG.index(b"IDAT") + 4]]
