@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import struct
 import zipfile
+import zlib
 from typing import Any
 
 import msgspec
@@ -51,6 +53,13 @@ def image_bytes(kind: str) -> bytes:
     return stream.getvalue()
 
 
+def bare_png(width: int, height: int) -> bytes:
+    """A PNG that declares its size and holds no pixels."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    check = struct.pack(">I", zlib.crc32(header))
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + check + b"\0\0\0\0IDAT"
+
+
 PNG = image_bytes("PNG")
 PIE = {"task1": {"input": {}, "name": "Chart Classification", "output": {"chart_type": "Pie"}}, "source": "web"}
 
@@ -76,7 +85,7 @@ class Pipe(io.BytesIO):
         raise io.UnsupportedOperation
 
 
-IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), PNG[: PNG.index(b"IDAT") + 4]]
+IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), bare_png(320, 200)]
 
 
 @pytest.mark.parametrize("content", IMAGES)
