@@ -119,20 +119,10 @@ def cheapest_shift(first: Neighbors, second: Neighbors) -> tuple[float, int]:
     if not shorter:
         return 0.0, 0
     least, best = float("inf"), 0
-    (first_angle, _, first_kind, _, first_degree), *others = shorter
-    # The first pair rules out most shifts. Indices start negative and so wrap around: after -1 comes 0.
-    for next_place, (angle, _, kind, _, degree) in enumerate(longer, 1 - len(longer)):
-        off = angle - first_angle
-        if off < 0:
-            off += 360
-        cost = 360 - off if off > 180 else off
-        if kind != first_kind:
-            cost += KIND_COST
-        if degree != first_degree:
-            cost += DEGREE_COST * abs(degree - first_degree)
-        if cost >= least:
-            continue
-        for place, (other_angle, _, other_kind, _, other_degree) in enumerate(others, next_place):
+    for shift in range(len(longer)):
+        cost = 0.0
+        # Places start negative and so wrap around: after -1 comes 0.
+        for place, (other_angle, _, other_kind, _, other_degree) in enumerate(shorter, shift - len(longer)):
             angle, _, kind, _, degree = longer[place]
             off = angle - other_angle
             if off < 0:
@@ -145,10 +135,10 @@ def cheapest_shift(first: Neighbors, second: Neighbors) -> tuple[float, int]:
             if cost >= least:
                 break
         else:
-            least, best = cost, next_place - 1
+            least, best = cost, shift
             if cost == 0:
                 break
-    return least, best % len(longer)
+    return least, best
 
 
 def shifted(neighbors: Neighbors, shift: int) -> Neighbors:
