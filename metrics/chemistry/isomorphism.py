@@ -148,6 +148,7 @@ class _Search:
             return
         if not neighbors:
             yield ()
+            return
         is_start = reached.bond == NO_BOND
         for order in _orders(neighbors):
             aligned = order if is_start else shifted(order, _place(order, reached.bond))
@@ -175,9 +176,6 @@ def _orders(neighbors: Neighbors) -> Iterator[Neighbors]:
             groups.append([neighbor])
     if len(groups) > 1 and angle_between(groups[0][0].angle, groups[-1][-1].angle) < SAME_DIRECTION:
         groups[0] = [*groups.pop(), *groups[0]]
-    if all(len(group) == 1 for group in groups):
-        yield neighbors
-        return
     # Not `itertools.product`, which generates all permutations of every group before it yields the first order.
     chosen: list[tuple[Neighbor, ...]] = []
     untried = [permutations(groups[0])]

@@ -150,9 +150,7 @@ def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[in
         others = shifted(others, cheapest_shift(others, neighbors)[1])
     visits = []
     for neighbor, other in zip(neighbors, others, strict=True):
-        # Most corresponding bonds are equal to the last bit.
-        is_same = neighbor.angle == other.angle and neighbor.kind == other.kind
-        if not is_same and not molecules.bonds_agree(neighbor, other):
+        if not molecules.bonds_agree(neighbor, other):
             bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
             return f"{bond}: {_bonds_differ(molecules, neighbor, other)}"
         visits.append((neighbor.atom, other.atom, atom))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from operator import sub
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -51,8 +51,6 @@ class Bond(NamedTuple):
     angle: float
     length: float
 
-
-_bond: Callable[[tuple[Any, ...]], Bond] = partial(tuple.__new__, Bond)
 
 
 class Molecule(msgspec.Struct, frozen=True):
@@ -113,12 +111,12 @@ class MoleculeBuilder:
         self.xs.append(self.xs[begin] + across)
         self.ys.append(self.ys[begin] + down)
         if bond_type is not None:
-            self.bonds.append(_bond((begin, end, bond_type, angle, length)))
+            self.bonds.append(Bond(begin, end, bond_type, angle, length))
         return end
 
     def close(self, begin: int, end: int, bond_type: str) -> None:
         """Adds a bond between two existing atoms."""
-        self.bonds.append(_bond((begin, end, bond_type, math.nan, math.nan)))
+        self.bonds.append(Bond(begin, end, bond_type, math.nan, math.nan))
 
     def write_beside(self, atom: int, text: str) -> int:
         """Adds text after a finished atom, as a second atom at the same position, and returns its index."""
@@ -142,7 +140,7 @@ class MoleculeBuilder:
         bonds: Sequence[Bond] = self.bonds
         merged = self._merged(texts, budget)
         if merged is not None:
-            bonds = [_bond((merged[begin], merged[end], *rest)) for begin, end, *rest in bonds]
+            bonds = [Bond(merged[begin], merged[end], *rest) for begin, end, *rest in bonds]
             kept = [atom for atom in kept if merged[atom] == atom]
         bonds = _seen_bonds(bonds)
         joined = {atom for bond in bonds for atom in bond[:2]}
@@ -161,7 +159,7 @@ class MoleculeBuilder:
         if kept is not None:
             texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
             index = {atom: number for number, atom in enumerate(kept)}
-            bonds = [_bond((index[begin], index[end], *rest)) for begin, end, *rest in bonds]
+            bonds = [Bond(index[begin], index[end], *rest) for begin, end, *rest in bonds]
         return Molecule(tuple(texts), tuple(xs), tuple(ys), tuple(bonds))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:

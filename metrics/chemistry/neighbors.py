@@ -7,9 +7,8 @@ Terms are added in one fixed order, so that a cost is the same to the last bit w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import atan2, pi
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -38,7 +37,6 @@ class Neighbor(NamedTuple):
 
 Neighbors = Sequence[Neighbor]
 _angle = itemgetter(0)
-_neighbor: Callable[[tuple[float, int, str, int, int]], Neighbor] = partial(tuple.__new__, Neighbor)
 _ONE_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
 
 
@@ -95,8 +93,8 @@ def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool) -> list[t
         backwards = atan2(0.0 - up, 0.0 - across) * 180.0 / pi % 360
         kind_back = mirrored.get(kind, kind)
         kind = kind if compares_narrow_ends else kind_back
-        begun.append(_neighbor((forwards, number, kind, end, degrees[end])))
-        seen[end].append(_neighbor((backwards, number, kind_back, begin, degrees[begin])))
+        begun.append(Neighbor(forwards, number, kind, end, degrees[end]))
+        seen[end].append(Neighbor(backwards, number, kind_back, begin, degrees[begin]))
     for bond, neighbor in zip(molecule.bonds, begun, strict=True):
         seen[bond[0]].append(neighbor)
     for neighbors in seen:
