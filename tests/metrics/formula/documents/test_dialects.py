@@ -335,10 +335,10 @@ def test_calls_are_followed_to_a_depth() -> None:
 BOMBS = {
     "laughs": "".join(f"\\def\\{a}{{" + f"\\{b}" * 10 + "}" for a, b in itertools.pairwise("abcdefghij")) + "\\a",
     "wide": "\\def\\d#1{" + "#1" * 20_000 + "}\\d{\\d{\\d{x}}}",
-    "quadratic": "\\def\\a{" + "\\b" * 50_000 + "}\\def\\b{" + "x" * 50_000 + "}\\a",
+    "quadratic": "\\def\\a{" + "\\b" * 10_000 + "}\\def\\b{" + "x" * 10_000 + "}\\a",
     "groups": "\\def\\a{xy}{" + "{x}" * 3_000 + "}\\a" * 3_000,
     "no group": "\\def\\a{xy}" + "x" * 30_000 + "}\\a" * 30,
-    "no end": "\\def\\a#1{}" + "\\a{" * 3_000 + "x" * 300_000,
+    "no end": "\\def\\a#1{}" + "\\a{" * 3_000 + "x" * 30_000,
 }
 
 
