@@ -72,14 +72,18 @@ SWITCHES = words(
     "\\small \\normalsize \\large \\Large \\LARGE \\huge \\Huge \\displaystyle \\textstyle \\scriptstyle "
     "\\scriptscriptstyle"
 )
+_PLAIN_INKLESS = words(
+    "\\multirow \\cr \\ensuremath \\left \\right \\qquad \\quad \\limits \\nolimits \\nonumber \\notag \\hfill \\hfil "
+    "\\centering \\null \\strut \\mathstrut \\enspace \\thinspace \\medspace \\thickspace \\negthinspace \\negmedspace "
+    "\\negthickspace \\relax \\protect \\nobreak \\allowbreak \\space"
+)
 INKLESS = (
     SWITCHES
+    | _PLAIN_INKLESS
     | {"\\ "}
     | words(
-        "\\ \\\\ \\index \\a & $ \\multirow \\def \\edef \\gdef \\raggedright \\url \\cr \\ensuremath \\left \\right "
-        "\\mathchoice \\qquad \\quad \\, \\! \\; \\: \\> ~ \\today \\the \\limits \\nolimits \\nonumber \\notag "
-        "\\hfill \\hfil \\centering \\null \\strut \\mathstrut \\enspace \\thinspace \\medspace \\thickspace "
-        "\\negthinspace \\negmedspace \\negthickspace \\noindent \\relax \\protect \\nobreak \\allowbreak \\space"
+        "\\ \\\\ \\index \\a & $ \\def \\edef \\gdef \\raggedright \\url \\mathchoice \\, \\! \\; \\: \\> ~ \\today \\the "
+        "\\noindent"
     )
 )
 
@@ -118,60 +122,56 @@ KERNS = words("\\kern \\mkern \\hskip \\mskip \\vskip")
 
 _READ = frozenset().union(
     *(FRACTIONS, INFIXES, STACKS, OPTIONAL_THEN_ONE, MARKS, TEXTS, FONTS, CLASSES, ROWS, LAPS, LETTERS, SWITCHES),
-    *(SIZED, DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
+    *(_PLAIN_INKLESS, SIZED, DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
 )
 COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     """
     AA AE AmS And Arrowvert Bbbk Box Bumpeq Cap Cup Delta Diamond Doteq Downarrow Finv Game Gamma Im Join L Lambda
-    Leftarrow Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Psi
-    Re Relbar Rightarrow Rrightarrow Rsh S Sigma Subset Supset Theta Uparrow Updelta Updownarrow Upgamma Uplambda
-    Upomega Upphi Uppi Uppsi Upsigma Upsilon Uptheta Upupsilon Upxi Vdash Vert Vvdash Xi aa addlinespace ae aleph
-    allowbreak amalg angle approx approxeq arrowvert ast asymp backepsilon backprime backsim backsimeq backslash
-    barwedge because begin beth between bfseries bigcap bigcirc bigcup bigodot bigoplus bigotimes bigsqcup bigstar
-    bigtriangledown bigtriangleup biguplus bigvee bigwedge blacklozenge blacksquare blacktriangle blacktriangledown
-    blacktriangleleft blacktriangleright bot bottomrule bowtie boxdot boxminus boxplus boxtimes braceld bracelu
-    bracerd braceru bracevert buildrel bullet bumpeq cap cdot cdotp centerdot centering char checkmark circ circeq
-    circlearrowleft circlearrowright circledR circledS circledast circledcirc circleddash cline clubsuit cmidrule
-    colon complement cong coprod copyright cr crcr cup curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft
-    curvearrowright dag dagger daleth dasharrow dashleftarrow dashrightarrow dashv ddag ddagger ddots diagdown
-    diagup diamond diamondsuit digamma displaylimits div divideontimes doteq doteqdot dotplus doublebarwedge
-    doublecap doublecup downarrow downbracefill downdownarrows downharpoonleft downharpoonright ell emptyset end
-    enspace ensuremath eqcirc eqsim eqslantgtr eqslantless equiv eth exists fallingdotseq flat forall frown ge geq
-    geqq geqslant gets gg ggg gggtr gimel gnapprox gneq gneqq gnsim gtrapprox gtrdot gtreqless gtreqqless gtrless
-    gtrsim gvertneqq hbar hdotsfor heartsuit hfil hfill hline hookleftarrow hookrightarrow hphantom hslash hss i
-    idotsint iff iiiint iiint iint impliedby implies in infty int intercal intop itshape j joinrel l lVert land
-    langle lbrace lbrack lceil ldotp le leadsto left leftarrow leftarrowfill leftarrowtail leftharpoondown
-    leftharpoonup leftleftarrows leftrightarrow leftrightarrows leftrightharpoons leftrightsquigarrow leftthreetimes
-    leq leqq leqslant lessapprox lessdot lesseqgtr lesseqqgtr lessgtr lesssim lfloor lgroup lhd lhook limits ll
-    llcorner lll llless lmoustache lnapprox lneq lneqq lnot lnsim longleftarrow longleftrightarrow longmapsto
-    longrightarrow looparrowleft looparrowright lor lower lozenge lrcorner ltimes lvert lvertneqq maltese mapsto
-    mapstochar mathdollar mathparagraph mathsection mathsterling mathstrut mathunderscore mdseries measuredangle
-    medspace mho mid middle midrule models mp multicolumn multimap multirow nLeftarrow nLeftrightarrow nRightarrow
-    nVDash nVdash nabla natural ncong ne nearrow neg negmedspace negthickspace negthinspace neq newline nexists ngeq
-    ngeqq ngeqslant ngtr ni nleftarrow nleftrightarrow nleq nleqq nleqslant nless nmid nobreak nobreakdash
-    nobreakspace nolimits nonumber not notag notin nparallel nprec npreceq nrightarrow nshortmid nshortparallel nsim
-    nsubseteq nsubseteqq nsucc nsucceq nsupseteq nsupseteqq ntriangleleft ntrianglelefteq ntriangleright
-    ntrianglerighteq null nvDash nvdash nwarrow o odot oe of oint ointop ominus oplus oslash otimes owns parallel
-    partial perp phantom pitchfork pm pounds prec precapprox preccurlyeq preceq precnapprox precneqq precnsim
-    precsim prime prod propto protect qquad quad rVert raise raisebox rangle rbrace rbrack rceil relax relbar
-    restriction rfloor rgroup rhd rhook right rightarrow rightarrowfill rightarrowtail rightharpoondown
-    rightharpoonup rightleftarrows rightleftharpoons rightrightarrows rightsquigarrow rightthreetimes risingdotseq
-    rmfamily rmoustache root rtimes rule rvert scshape searrow setminus sffamily sharp shortmid shortparallel sim
-    simeq skew slash slshape smallfrown smallint smallsetminus smallsmile smile space spadesuit specialrule
-    sphericalangle sqcap sqcup sqsubset sqsubseteq sqsupset sqsupseteq square ss star strut subset subseteq
-    subseteqq subsetneq subsetneqq succ succapprox succcurlyeq succeq succnapprox succneqq succnsim succsim sum
-    supset supseteq supseteqq supsetneq supsetneqq surd swarrow tabularnewline textasciicircum textasciitilde
-    textbackslash textbar textbullet textdegree textellipsis textemdash textendash textgreater textlangle textless
-    textquotedblleft textquotedblright textquoteleft textquoteright textrangle textunderscore therefore thickapprox
-    thicksim thickspace thinspace times to top toprule triangle triangledown triangleleft trianglelefteq triangleq
-    triangleright trianglerighteq ttfamily twoheadleftarrow twoheadrightarrow ulcorner unlhd unrhd upalpha uparrow
-    upbeta upbracefill upchi updelta updownarrow upepsilon upeta upgamma upharpoonleft upharpoonright upiota upkappa
-    uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape upsigma uptau uptheta upuparrows upupsilon
-    upvarepsilon upvarphi upvarpi upvarrho upvarsigma upvartheta upxi upzeta urcorner vDash varDelta varGamma
-    varLambda varOmega varPhi varPi varPsi varSigma varTheta varUpsilon varXi varbigtriangledown varbigtriangleup
-    varinjlim varkappa varliminf varlimsup varnothing varprojlim varpropto varsubsetneq varsubsetneqq varsupsetneq
-    varsupsetneqq vartriangle vartriangleleft vartriangleright vdash vdots vee veebar vert vfill vline vphantom
-    wedge wp wr yen
+    Leftarrow Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Psi Re
+    Relbar Rightarrow Rrightarrow Rsh S Sigma Subset Supset Theta Uparrow Updelta Updownarrow Upgamma Uplambda Upomega
+    Upphi Uppi Uppsi Upsigma Upsilon Uptheta Upupsilon Upxi Vdash Vert Vvdash Xi aa addlinespace ae aleph amalg angle
+    approx approxeq arrowvert ast asymp backepsilon backprime backsim backsimeq backslash barwedge because begin beth
+    between bfseries bigcap bigcirc bigcup bigodot bigoplus bigotimes bigsqcup bigstar bigtriangledown bigtriangleup
+    biguplus bigvee bigwedge blacklozenge blacksquare blacktriangle blacktriangledown blacktriangleleft
+    blacktriangleright bot bottomrule bowtie boxdot boxminus boxplus boxtimes braceld bracelu bracerd braceru bracevert
+    buildrel bullet bumpeq cap cdot cdotp centerdot char checkmark circ circeq circlearrowleft circlearrowright circledR
+    circledS circledast circledcirc circleddash cline clubsuit cmidrule colon complement cong coprod copyright crcr cup
+    curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft curvearrowright dag dagger daleth dasharrow dashleftarrow
+    dashrightarrow dashv ddag ddagger ddots diagdown diagup diamond diamondsuit digamma displaylimits div divideontimes
+    doteq doteqdot dotplus doublebarwedge doublecap doublecup downarrow downbracefill downdownarrows downharpoonleft
+    downharpoonright ell emptyset end eqcirc eqsim eqslantgtr eqslantless equiv eth exists fallingdotseq flat forall
+    frown ge geq geqq geqslant gets gg ggg gggtr gimel gnapprox gneq gneqq gnsim gtrapprox gtrdot gtreqless gtreqqless
+    gtrless gtrsim gvertneqq hbar hdotsfor heartsuit hline hookleftarrow hookrightarrow hphantom hslash hss i idotsint
+    iff iiiint iiint iint impliedby implies in infty int intercal intop itshape j joinrel l lVert land langle lbrace
+    lbrack lceil ldotp le leadsto leftarrow leftarrowfill leftarrowtail leftharpoondown leftharpoonup leftleftarrows
+    leftrightarrow leftrightarrows leftrightharpoons leftrightsquigarrow leftthreetimes leq leqq leqslant lessapprox
+    lessdot lesseqgtr lesseqqgtr lessgtr lesssim lfloor lgroup lhd lhook ll llcorner lll llless lmoustache lnapprox lneq
+    lneqq lnot lnsim longleftarrow longleftrightarrow longmapsto longrightarrow looparrowleft looparrowright lor lower
+    lozenge lrcorner ltimes lvert lvertneqq maltese mapsto mapstochar mathdollar mathparagraph mathsection mathsterling
+    mathunderscore mdseries measuredangle mho mid middle midrule models mp multicolumn multimap nLeftarrow
+    nLeftrightarrow nRightarrow nVDash nVdash nabla natural ncong ne nearrow neg neq newline nexists ngeq ngeqq
+    ngeqslant ngtr ni nleftarrow nleftrightarrow nleq nleqq nleqslant nless nmid nobreakdash nobreakspace not notin
+    nparallel nprec npreceq nrightarrow nshortmid nshortparallel nsim nsubseteq nsubseteqq nsucc nsucceq nsupseteq
+    nsupseteqq ntriangleleft ntrianglelefteq ntriangleright ntrianglerighteq nvDash nvdash nwarrow o odot oe of oint
+    ointop ominus oplus oslash otimes owns parallel partial perp phantom pitchfork pm pounds prec precapprox preccurlyeq
+    preceq precnapprox precneqq precnsim precsim prime prod propto rVert raise raisebox rangle rbrace rbrack rceil
+    relbar restriction rfloor rgroup rhd rhook rightarrow rightarrowfill rightarrowtail rightharpoondown rightharpoonup
+    rightleftarrows rightleftharpoons rightrightarrows rightsquigarrow rightthreetimes risingdotseq rmfamily rmoustache
+    root rtimes rule rvert scshape searrow setminus sffamily sharp shortmid shortparallel sim simeq skew slash slshape
+    smallfrown smallint smallsetminus smallsmile smile spadesuit specialrule sphericalangle sqcap sqcup sqsubset
+    sqsubseteq sqsupset sqsupseteq square ss star subset subseteq subseteqq subsetneq subsetneqq succ succapprox
+    succcurlyeq succeq succnapprox succneqq succnsim succsim sum supset supseteq supseteqq supsetneq supsetneqq surd
+    swarrow tabularnewline textasciicircum textasciitilde textbackslash textbar textbullet textdegree textellipsis
+    textemdash textendash textgreater textlangle textless textquotedblleft textquotedblright textquoteleft
+    textquoteright textrangle textunderscore therefore thickapprox thicksim times to top toprule triangle triangledown
+    triangleleft trianglelefteq triangleq triangleright trianglerighteq ttfamily twoheadleftarrow twoheadrightarrow
+    ulcorner unlhd unrhd upalpha uparrow upbeta upbracefill upchi updelta updownarrow upepsilon upeta upgamma
+    upharpoonleft upharpoonright upiota upkappa uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape upsigma
+    uptau uptheta upuparrows upupsilon upvarepsilon upvarphi upvarpi upvarrho upvarsigma upvartheta upxi upzeta urcorner
+    vDash varDelta varGamma varLambda varOmega varPhi varPi varPsi varSigma varTheta varUpsilon varXi varbigtriangledown
+    varbigtriangleup varinjlim varkappa varliminf varlimsup varnothing varprojlim varpropto varsubsetneq varsubsetneqq
+    varsupsetneq varsupsetneqq vartriangle vartriangleleft vartriangleright vdash vdots vee veebar vert vfill vline
+    vphantom wedge wp wr yen
     """
 )
 _GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
@@ -185,10 +185,7 @@ LAYOUT = (
     r"|penalty\s*-?\d+)"
 )
 """Matches commands of layout with the arguments that they do not print; those of a box, before its content."""
-ENVIRONMENTS = words(
-    "array tabular matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix cases aligned alignedat gathered split "
-    "subarray"
-)
+ENVIRONMENTS = ARRAYS | MATRICES | words("smallmatrix cases aligned alignedat gathered split")
 CONTROL_SYMBOLS = frozenset(" ,;:!>{}|_&#%$-/'`\"^~=.@\\*<\n")
 
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
