@@ -1,16 +1,51 @@
-"""Worst cases in processes of their own: what is measured of them, and which harm is noticed."""
+"""Worst cases: which work is counted, what is measured of a case in a process of its own, and which harm is noticed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, patch
 
 import msgspec
+import pytest
 
+from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from tests.abuse.run import Case, run_case, score_among
 from tests.generate.traffic_rules import sample
+from tests.plain_loop import make_benchmark, read_records, score_records
+
+STEPS = {
+    ("chart", "protocol=published"): 67_007,
+    ("chart", "protocol=released"): 81_134,
+    ("chemistry", "protocol=published"): 373_353,
+    ("chemistry", "protocol=released"): 374_459,
+    ("figure_text", "protocol=published"): 26_807,
+    ("figure_text", "protocol=icdar2013"): 26_830,
+    ("figure_text", "protocol=iou"): 56_957,
+    ("figure_text", "geometry=polygon"): 59_102,
+    ("formula", "protocol=published"): 359_074,
+    ("traffic_rules", ""): 2_524,
+}
+
+
+@pytest.mark.parametrize(("name", "option"), STEPS)
+def test_the_steps_of_the_sample_corpora(name: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that is not counted does not end at max_steps; whoever changes a count on purpose writes it here."""
+    counted: list[int] = []
+    spend = Budget.spend
+
+    def noted(self: Budget, steps: int) -> None:
+        counted.append(steps)
+        spend(self, steps)
+
+    monkeypatch.setattr(Budget, "spend", noted)
+    folder = Path(__file__).parent / "corpora" / name
+    sides = (read_records(folder / f"{side}.jsonl") for side in ("ground_truth", "predictions"))
+    score_records(make_benchmark(name, **dict([option.split("=")] if option else [])), *sides)
+    assert sum(counted) == STEPS[name, option]
+
 
 NEIGHBOURS = [sample(index, seed=1) for index in range(4)]
 RULES = {"rules": [{"id": 1, "properties": {"a": 1}}]}
