@@ -52,7 +52,6 @@ class Bond(NamedTuple):
     length: float
 
 
-
 class Molecule(msgspec.Struct, frozen=True):
     """The drawing of one `\\chemfig` region: a column for each property of its atoms, and its bonds.
 
@@ -140,7 +139,7 @@ class MoleculeBuilder:
         bonds: Sequence[Bond] = self.bonds
         merged = self._merged(texts, budget)
         if merged is not None:
-            bonds = [Bond(merged[begin], merged[end], *rest) for begin, end, *rest in bonds]
+            bonds = [Bond(merged[begin], merged[end], kind, angle, length) for begin, end, kind, angle, length in bonds]
             kept = [atom for atom in kept if merged[atom] == atom]
         bonds = _seen_bonds(bonds)
         joined = {atom for bond in bonds for atom in bond[:2]}
@@ -159,7 +158,7 @@ class MoleculeBuilder:
         if kept is not None:
             texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
             index = {atom: number for number, atom in enumerate(kept)}
-            bonds = [Bond(index[begin], index[end], *rest) for begin, end, *rest in bonds]
+            bonds = [Bond(index[begin], index[end], kind, angle, length) for begin, end, kind, angle, length in bonds]
         return Molecule(tuple(texts), tuple(xs), tuple(ys), tuple(bonds))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:

@@ -82,8 +82,8 @@ INKLESS = (
     | _PLAIN_INKLESS
     | {"\\ "}
     | words(
-        "\\ \\\\ \\index \\a & $ \\def \\edef \\gdef \\raggedright \\url \\mathchoice \\, \\! \\; \\: \\> ~ \\today \\the "
-        "\\noindent"
+        "\\ \\\\ \\index \\a & $ \\def \\edef \\gdef \\raggedright \\url \\mathchoice \\, \\! \\; \\: \\> ~ \\today "
+        "\\the \\noindent"
     )
 )
 
