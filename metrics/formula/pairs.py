@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -76,27 +75,13 @@ def formula_pairs(
     predictions: list[Formula] = []
     if prediction is not None and prediction.document is not None:
         predictions = _formulas(prediction.document, prediction.dialect, "prediction", budget, max_formulas)
-    keys = [[comparable(each.content) for each in side] for side in (truths, predictions)]
-    pairs: list[FormulaPair] = []
-    for match in match_formulas(keys[0], keys[1], budget):
-        left = None if match.truth is None else truths[match.truth]
-        right = None if match.prediction is None else predictions[match.prediction]
-        latex = (left and left.latex, right and right.latex)
-        pairs.append(FormulaPair(*latex, match.distance, match.round, left and left.offset, right and right.offset))
-    return pairs
+    return match_formulas(truths, predictions, budget, comparable)
 
 
-class Match(NamedTuple):
-    """The indices of a matched ground truth and prediction, None for a missing one; the rest as in FormulaPair."""
-
-    truth: int | None
-    prediction: int | None
-    distance: float = 1.0
-    round: int | None = None
-
-
-def match_formulas(truths: Sequence[str], predictions: Sequence[str], budget: Budget) -> list[Match]:
-    """Returns the matches of ground truths with predictions, by edit distance.
+def match_formulas(
+    truths: Sequence[Formula], predictions: Sequence[Formula], budget: Budget, comparable: Callable[[str], str] = str
+) -> list[FormulaPair]:
+    """Returns the pairs of ground truths and predictions, matched by the edit distance of `comparable` contents.
 
     In each round, in order, every ground truth that has no prediction yet takes the nearest prediction that is still
     free, if `distance = edits / max(length, length)` is below the threshold of the round; of equally near ones it
@@ -108,12 +93,13 @@ def match_formulas(truths: Sequence[str], predictions: Sequence[str], budget: Bu
 
     Raises OutOfBudget.
     """
-    matches: dict[int, Match] = {}
+    matches: dict[int, FormulaPair] = {}
+    keys, answers = ([comparable(each.content) for each in side] for side in (truths, predictions))
     free = np.ones(len(predictions), dtype=bool)
-    lengths = np.array([len(prediction) for prediction in predictions], dtype=np.int64)
-    texts = np.array(predictions, dtype=object)
+    lengths = np.array([len(answer) for answer in answers], dtype=np.int64)
+    texts = np.array(answers, dtype=object)
     for number, threshold in enumerate(THRESHOLDS, start=1):
-        for index, truth in enumerate(truths):
+        for index, truth in enumerate(keys):
             if index in matches:
                 continue
             same = np.flatnonzero((texts == truth) & free)
@@ -127,16 +113,22 @@ def match_formulas(truths: Sequence[str], predictions: Sequence[str], budget: Bu
                 budget.spend(_STEPS_OF_ROW + len(free) // _ROW_ENTRIES_OF_STEP + work)
                 if not len(near):
                     continue
-                others = [predictions[other] for other in near.tolist()]
                 scorer = Levenshtein.normalized_distance
-                distances = cdist([truth], others, scorer=scorer, score_cutoff=threshold, dtype=np.float64)[0]
+                distances = cdist([truth], texts[near], scorer=scorer, score_cutoff=threshold, dtype=np.float64)[0]
                 best = int(np.argmin(distances))
                 nearest, distance = int(near[best]), float(distances[best])
             if distance < threshold:
                 free[nearest] = False
-                matches[index] = Match(index, nearest, distance, number)
-    redundant = [Match(None, int(index)) for index in np.flatnonzero(free)]
-    return [matches.get(index, Match(index, None)) for index in range(len(truths))] + redundant
+                matches[index] = _pair(truths[index], predictions[nearest], distance, number)
+    redundant = [_pair(None, predictions[index]) for index in np.flatnonzero(free).tolist()]
+    return [matches.get(index) or _pair(truth, None) for index, truth in enumerate(truths)] + redundant
+
+
+def _pair(
+    truth: Formula | None, prediction: Formula | None, distance: float = 1.0, number: int | None = None
+) -> FormulaPair:
+    latex = (truth and truth.latex, prediction and prediction.latex)
+    return FormulaPair(*latex, distance, number, truth and truth.offset, prediction and prediction.offset)
 
 
 def _formulas(

@@ -17,7 +17,8 @@ from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.converter import Part, UnreadableSource
 from beamscore.metrics.formula.converter import FormulaConverter
-from beamscore.metrics.formula.pairs import FormulaPair, Match, formula_pairs, match_formulas
+from beamscore.metrics.formula.documents.dialects import Formula
+from beamscore.metrics.formula.pairs import FormulaPair, formula_pairs, match_formulas
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 
 DOCUMENT = FormulaTruth(document="\\begin{document} \\[ a + b \\] and \\[ c \\] \\end{document}")
@@ -69,8 +70,18 @@ def test_each_page_of_a_document_is_read_by_itself() -> None:
     assert [(pair.prediction, pair.prediction_offset) for pair in pairs] == places
 
 
-def plainly_matched(truths: list[str], predictions: list[str]) -> list[Match]:
-    matches: dict[int, Match] = {}
+Row = tuple[int | None, int | None, float | None, int | None]
+"""The places of a ground truth and its prediction, their distance, and the round."""
+
+
+def matched(truths: list[str], predictions: list[str], budget: Budget) -> list[Row]:
+    left, right = ([Formula(text, text, place) for place, text in enumerate(texts)] for texts in (truths, predictions))
+    pairs = match_formulas(left, right, budget)
+    return [(each.truth_offset, each.prediction_offset, each.distance, each.round) for each in pairs]
+
+
+def plainly_matched(truths: list[str], predictions: list[str]) -> list[Row]:
+    matches: dict[int, Row] = {}
     free = list(range(len(predictions)))
     for number, threshold in ((1, 0.4), (2, 0.8)):
         for index, truth in enumerate(truths):
@@ -80,9 +91,10 @@ def plainly_matched(truths: list[str], predictions: list[str]) -> list[Match]:
             distances = {j: Levenshtein.distance(truth, predictions[j]) / longer[j] for j in free}
             nearest = min(free, key=distances.__getitem__)
             if distances[nearest] < threshold:
-                matches[index] = Match(index, nearest, distances[nearest], number)
+                matches[index] = (index, nearest, distances[nearest], number)
                 free.remove(nearest)
-    return [matches.get(index, Match(index, None)) for index in range(len(truths))] + [Match(None, j) for j in free]
+    missing = [matches.get(index, (index, None, 1, None)) for index in range(len(truths))]
+    return missing + [(None, j, 1, None) for j in free]
 
 
 TEXTS = st.lists(st.text(alphabet="abc", max_size=6), max_size=6)
@@ -90,7 +102,7 @@ TEXTS = st.lists(st.text(alphabet="abc", max_size=6), max_size=6)
 
 @given(TEXTS, TEXTS)
 def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str]) -> None:
-    assert match_formulas(truths, predictions, Budget(10**6)) == plainly_matched(truths, predictions)
+    assert matched(truths, predictions, Budget(10**6)) == plainly_matched(truths, predictions)
 
 
 COSTS = [
@@ -107,7 +119,7 @@ COSTS = [
 
 def test_a_comparison_costs_the_product_of_the_lengths_by_machine_words() -> None:
     for truths, predictions, steps in COSTS:
-        match_formulas(truths, predictions, budget := Budget(10**12))
+        matched(truths, predictions, budget := Budget(10**12))
         assert budget.steps == steps
 
 
