@@ -132,10 +132,10 @@ class MoleculeBuilder:
         `order`: the atoms in the order of the molecule; None: in order of writing. `normalizes`: whether texts are
         normalized, and atoms and bonds that do not appear separately are merged or dropped.
         """
+        kept: Sequence[int] = range(len(self.texts)) if order is None else order
         if not normalizes:
-            return self._molecule([text.replace(" ", "") for text in self.texts], order, self.bonds)
+            return self._molecule([text.replace(" ", "") for text in self.texts], kept, self.bonds)
         texts = [_atom_text(text) for text in self.texts]
-        kept: Sequence[int] = order or range(len(texts))
         bonds: Sequence[Bond] = self.bonds
         merged = self._merged(texts, budget)
         if merged is not None:
@@ -145,21 +145,18 @@ class MoleculeBuilder:
         joined = {atom for bond in bonds for atom in bond[:2]}
         if joined:
             kept = [atom for atom in kept if atom in joined or texts[atom]]
-        unchanged = order is None and len(kept) == len(texts)
-        return self._molecule(texts, None if unchanged else kept, bonds)
+        return self._molecule(texts, kept, bonds)
 
-    def _molecule(self, texts: Sequence[str], kept: Sequence[int] | None, bonds: Sequence[Bond]) -> Molecule:
-        """Returns the molecule of the atoms `kept`, in that order (None: all), with these texts and bonds.
+    def _molecule(self, texts: Sequence[str], kept: Sequence[int], bonds: Sequence[Bond]) -> Molecule:
+        """Returns the molecule of the atoms `kept`, in that order, with these texts and bonds.
 
         Sets angles and lengths that are NaN to those between the ends of the bond.
         """
-        xs, ys = self.xs, self.ys
-        bonds = [bond_between(xs, ys, *bond[:3]) if bond[3] != bond[3] else bond for bond in bonds]
-        if kept is not None:
-            texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
-            index = {atom: number for number, atom in enumerate(kept)}
-            bonds = [Bond(index[begin], index[end], kind, angle, length) for begin, end, kind, angle, length in bonds]
-        return Molecule(tuple(texts), tuple(xs), tuple(ys), tuple(bonds))
+        bonds = [bond_between(self.xs, self.ys, *bond[:3]) if bond[3] != bond[3] else bond for bond in bonds]
+        index = {atom: number for number, atom in enumerate(kept)}
+        bonds = [Bond(index[begin], index[end], kind, angle, length) for begin, end, kind, angle, length in bonds]
+        xs, ys = (tuple([column[atom] for atom in kept]) for column in (self.xs, self.ys))
+        return Molecule(tuple([texts[atom] for atom in kept]), xs, ys, tuple(bonds))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:
         """Returns the atom into which each atom is merged: the first at its position, unless both have text.
