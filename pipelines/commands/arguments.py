@@ -126,10 +126,7 @@ _BENCHMARK_AND_TRUTH = (
     _SET,
     _option("--ground-truth GLOB", "files of records", **_GLOBS),
 )
-_RECORD_OUTPUT = (
-    _option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),
-    _option("--shards N", "number of output files, numbered before the ending (default: 1)", type=int, default=1),
-)
+_RECORD_OUTPUT = (_option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),)
 _VERDICTS = (
     _option("--baseline RUN", "a run, RUN:SYSTEM, or a file such as blessed.txt"),
     _option("--junit FILE", "write the verdicts as JUnit XML"),

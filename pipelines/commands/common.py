@@ -108,7 +108,7 @@ def write_records(
     if not parsed.output:
         raise UsageError("give --output FILE")
     path = launch.path_for_workers(options, parsed.output)
-    write = WriteRecords(path, columns, parsed.shards, only_if_any=bool(nothing))
+    write = WriteRecords(path, columns, only_if_any=bool(nothing))
     rejected = WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
     for output in (write, rejected):
         output.prepare(inputs)
@@ -128,10 +128,9 @@ def write_records(
         for output in (write, rejected):
             output.remove_leftovers()
         raise
-    write.remove_older()
-    if nothing and not any(map(exists, write.paths)):
+    if nothing and not exists(write.path):
         raise UsageError(nothing)
-    print(printable(f"{write.path}{_amount(result, write, launch.is_local(options))}"))
+    print(printable(f"{write.path}{_amount(result, launch.is_local(options))}"))
     if not exists(rejected.path):
         return DONE
     with open_file(rejected.path) as stream:
@@ -149,14 +148,13 @@ def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
     return record
 
 
-def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
-    """Returns the number of records and files that were written, as text; empty if a remote runner does not count."""
+def _amount(result: Any, is_local: bool) -> str:
+    """Returns the number of records that were written, as text; empty if a remote runner does not count."""
     counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
     count = sum(each.result or 0 for each in counted)
     if not counted and not is_local:
         return ""
-    files = f" in {len(write.paths)} files" if len(write.paths) > 1 else ""
-    return f": {count_of(count, 'record')}{files}"
+    return f": {count_of(count, 'record')}"
 
 
 def require_rows(run: Run) -> None:

@@ -48,7 +48,7 @@ def named(folder: Path, pattern: str) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("words", "files"),
     [
-        (f"split figure_text --ground-truth={TRUTHS} --shards=3 --output=split.jsonl", ["*"]),
+        (f"split figure_text --ground-truth={TRUTHS} --output=split.jsonl", ["*"]),
         ("select RUNS/whole --below=0.5 --output=hard.parquet", ["*"]),
         (
             "compare RUNS/whole RUNS/worse --output=out",

@@ -154,8 +154,7 @@ def test_no_name_leads_out_of_the_output(tmp_path: Path, monkeypatch: pytest.Mon
     few = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0", "--set", f"slices={json.dumps([column])}")
     truths, predictions = write_lines(folder / "t.jsonl", records), write_lines(folder / "p.jsonl", records + broken)
     assert evaluate(output, truths, {"..": predictions}, *few).code == 1
-    flags = ("--ground-truth", truths, "--output", output / "s.jsonl", "--shards", "3")
-    assert command("split", "toy", *flags)[0] == 0
+    assert command("split", "toy", "--ground-truth", truths, "--output", output / "s.jsonl")[0] == 0
     assert command("select", output, "--output", output / "h.jsonl", "--below", "2")[::2] == (0, "")
     found = {path for path in tmp_path.rglob("*") if not path.is_dir() and output not in path.parents}
     assert found == {truths, predictions}

@@ -1,4 +1,4 @@
-"""Records as files: JSONL, plain or compressed, or Parquet, one file or many; equal records give equal bytes."""
+"""Records as a file: JSONL, plain or compressed, or Parquet; equal records give equal bytes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ import apache_beam as beam
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
 from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem, zstd
-from .storage import atomic_write, delete_files, new_run_id, output_problems, place_of, prepare_output
+from .storage import PART, atomic_write, delete_files, new_run_id, output_problems, place_of, prepare_output
 
-MAX_SHARDS = 10_000
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 32 << 20
-_ENDINGS = re.compile(r"(.*?)(\.jsonl(?:\.gz|\.zst)?|\.parquet)\Z", re.DOTALL)
+_FILE = re.compile(r"[^/]\.(?:jsonl(?:\.gz|\.zst)?|parquet)\Z")
 
 
 class Kind(IntFlag):
@@ -90,11 +88,11 @@ def table_of(lines: Sequence[bytes], schema: Any) -> Any:
 
 
 class WriteRecords(beam.PTransform):
-    """Writes records to the file `path`, or to `shards` files with a number before the ending.
+    """Writes records to the file `path`.
 
-    The ending of the path selects the format: .jsonl, .jsonl.gz, .jsonl.zst or .parquet. The key of a record selects
-    its shard, and each file is written by one worker, in order of the keys, sorted on its disk: the same records
-    give the same files, in whatever order they arrive, and memory stays bounded.
+    The ending of the path selects the format: .jsonl, .jsonl.gz, .jsonl.zst or .parquet. One worker writes the file, in
+    order of the keys, sorted on its disk: the same records give the same file, in whatever order they arrive, and
+    memory stays bounded.
 
     A Parquet file has the columns that any record has. A column of text, integers, other numbers or booleans has that
     type; any other has Parquet's JSON type. columns: the kinds of some of them that are known beforehand.
@@ -105,47 +103,36 @@ class WriteRecords(beam.PTransform):
     records are shuffled.
     """
 
-    def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1, only_if_any: bool = False) -> None:
+    def __init__(self, path: str, columns: Mapping[str, Kind], only_if_any: bool = False) -> None:
         super().__init__()
-        match = _ENDINGS.match(path)
-        if not match or posixpath.basename(path) == match[2]:
+        if not _FILE.search(path):
             raise InputProblem(f"--output {path}: must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
-        if not 1 <= shards <= MAX_SHARDS:
-            raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
-        prefix, ending = match.groups()
-        folder, name = posixpath.split(prefix)
-        # Beam finds nothing for a pattern without a folder.
-        self._pattern = posixpath.join(folder or ".", f"{name}-?????-of-?????{ending}")
-        self._numbered = re.compile(rf"{re.escape(place_of(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
         self._columns = dict(columns)
         self._run_id = new_run_id()
         self._only_if_any = only_if_any
         self.folder = IN_PIPELINE
-        numbered = [f"{prefix}-{number:05}-of-{shards:05}{ending}" for number in range(shards)]
         self.path = path
-        self.paths = [path] if shards == 1 else numbered
 
     def expand(self, records: beam.PCollection) -> beam.PCollection:
-        """Writes each file whole, or not at all; returns the paths, also of files that `only_if_any` leaves out."""
-        empty = records.pipeline | "Start" >> beam.Create([(number, None) for number in range(len(self.paths))])
-        sharded = (
+        """Writes the file whole, or not at all; returns the path, also of a file that `only_if_any` leaves out."""
+        empty = records.pipeline | "Start" >> beam.Create([(0, None)])
+        blocks = (
             records
             | "Key" >> beam.MapTuple(lambda key, line: (key.encode("utf-8", "surrogatepass"), line))
-            | "Shard" >> beam.ParDo(ToBlocks(len(self.paths), self.folder))
+            | "Blocks" >> beam.ParDo(ToBlocks(1, self.folder))
         )
-        files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
+        gathered = (empty, blocks) | "Together" >> beam.Flatten() | "Gather" >> beam.GroupByKey() | beam.Values()
         if not self.path.endswith(".parquet"):
-            return files | "Write" >> beam.Map(self._write, None)
+            return gathered | "Write" >> beam.Map(self._write, None)
         columns = (
             records
             | "Kinds" >> beam.MapTuple(lambda _, line: kinds_of(line))
             | "Columns" >> beam.CombineGlobally(merged_columns)
         )
-        return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
+        return gathered | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
 
-    def _write(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
-        number, blocks = shard
-        path = self.paths[number]
+    def _write(self, blocks: Iterable[Block | None], columns: Columns | None) -> str:
+        path = self.path
         records: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
         first = list(itertools.islice(records, 1))
         if self._only_if_any and not first:
@@ -163,27 +150,16 @@ class WriteRecords(beam.PTransform):
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Makes the folder of the output; raises InputProblem if it cannot be written, or would replace an input."""
-        own = {place_of(path) for path in self.paths}
         for path in inputs:
-            if place_of(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
+            if place_of(path) == place_of(self.path):
                 raise InputProblem(f"--output {self.path}: it would replace the input {path}; give another --output")
         if os.path.isdir(self.path):
             raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
         prepare_output(posixpath.dirname(self.path) or ".")
 
     def remove_leftovers(self) -> None:
-        """Removes the partial files that an interrupted run left of this output."""
-        delete_files([f"{path}.{self._run_id}.part" for path in self.paths])
-
-    def remove_older(self) -> None:
-        """Removes the numbered files of an earlier run with a different number of shards."""
-        if len(self.paths) > 1 and not re.search(r"[*?[]", self.path):
-            existing = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
-            own = {place_of(path) for path in self.paths}
-            delete_files([path for path in existing if place_of(path) not in own and self._is_numbered(path)])
-
-    def _is_numbered(self, path: str) -> bool:
-        return self._numbered.fullmatch(place_of(path)) is not None
+        """Removes the partial file that an interrupted run left of this output."""
+        delete_files([f"{self.path}.{self._run_id}{PART}"])
 
 
 def columns_of(*kinds: type[msgspec.Struct]) -> Columns:

@@ -185,7 +185,7 @@ def test_version_is_that_of_the_distribution_and_completion_knows_commands(capsy
     assert importlib.metadata.version("beamscore") == VERSION
     for shell in ("bash", "zsh"):
         script = printed(capsys, "--print-completion", shell)
-        assert all(name in script for name in ("evaluate", "convert", "--ground-truth", "--predictions", "--shards"))
+        assert all(name in script for name in ("evaluate", "convert", "--ground-truth", "--predictions", "--folds"))
 
 
 def test_the_list_of_benchmarks_explains_every_metric() -> None:

@@ -129,10 +129,8 @@ USAGE = {
     "SPLIT --column page --group page": "--column page: the split needs a column of its own",
     "SPLIT --column text": f"{SHARD}:1: there is a column text already; give another name with --column",
     "SPLIT --group pages": "--group pages: no record has such a column (did you mean page?)",
-    "SPLIT --shards 0": "--shards 0: must be from 1 to 10000",
-    # An input is never replaced, nor removed as a numbered file of an earlier run.
+    # An input is never replaced.
     f"SPLIT --output ./x/../{SHARD}": f"--output ./x/../{SHARD}: it would replace the input {SHARD}; give another",
-    "SPLIT --output t.jsonl --shards 2": f"--output t.jsonl: it would replace the input {SHARD}; give an",
     "draw toy --ground-truth t --predictions p --sample a --output o.svg": "draw does not support the benchmark toy, "
     "only chart, chemistry, figure_text, ",
     "DRAW --samples none.jsonl --output many": "there is no sample to draw",
