@@ -148,7 +148,7 @@ def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_pat
     # Of the two of one name the image is listed.
     told = {
         "list.json": "not a JSON object",
-        "chart 0.json.gz": "ended before the end-of-stream marker was reached",
+        "chart 0.json.gz": "Truncated compressed stream",
         "chart 1.png": "two files are named 'chart 1'",
         "chart 2.json": "chart 2.json: none of the files given as images is of 'chart 2'",
     }

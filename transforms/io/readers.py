@@ -164,16 +164,16 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Rec
     Only a field that starts with a quote is quoted: in it two quotes mean one, and delimiters and line ends are text.
     Raises ValueError if a quote is not closed, or if a value or a line is longer than `longest`.
     """
-    if stream.read(len(BOM)) != BOM:
-        stream.seek(0)
-    position, number = stream.tell(), 1
+    position, number = 0, 1
     taken, count = bytearray(), 0
 
     def lines() -> Iterator[str]:
-        nonlocal taken, count
+        nonlocal position, taken, count
         while line := stream.readline(longest + 1):
             if len(line) > longest:
                 raise ValueError(f"line {number + count} is longer than {longest} bytes")
+            if number + count == 1 and line.startswith(BOM):
+                line, position = line.removeprefix(BOM), len(BOM)
             taken += line
             count += 1
             yield line.decode("utf-8", "surrogateescape")

@@ -166,10 +166,9 @@ def test_a_file_that_is_damaged_or_gone_is_a_problem_of_the_input(tmp_path: Path
     flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
     # Files of several streams, of which the second is damaged in its head, or none.
     later = whole + bytes([whole[0] ^ 0xFF]) + whole[1:], whole + b'{"sample_id": "a"}\n', whole + whole[:-9]
-    for padding in (b"", b"\0" * 512)[: 2 if suffix in (".gz", ".bz2") else 1]:
-        path.write_bytes(whole + padding + whole + padding)
-        assert len(lines_of(path)) == 10_000
-    for content in (*([*damaged, *later] if suffix else []), *([flipped] if suffix in (".gz", ".bz2") else [])):
+    path.write_bytes(whole + whole)
+    assert len(lines_of(path)) == 10_000
+    for content in [*damaged, flipped, *later] if suffix else []:
         path.write_bytes(content)
         assert problem_of(lambda: lines_of(path)).startswith(f"{path}: cannot be read as jsonl: ")
     (part,) = parts_of(path)
