@@ -15,9 +15,7 @@ from typing import Any
 
 import apache_beam as beam
 import msgspec
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import MetricSpec
@@ -160,22 +158,20 @@ def merged_counts(parts: Sequence[tuple[str, Mapping[str, int]]]) -> dict[str, d
     return whole
 
 
-ROWS_PER_GROUP = 4096
 ROWS_SHOWN = 20
 BYTES_IN_MEMORY = 8 << 20
 
 
 class WriteChanges(beam.PTransform):
-    """Writes blocks of ChangedSample to two files of a staged folder, sorted on the disk of one worker.
+    """Writes blocks of ChangedSample to a file of a staged folder, sorted on the disk of one worker.
 
-    columns: of a row, in order. most: how many samples are written.
-    Output, by tag: `files`, the names of both; `first`, the list of the first rows, for the report.
+    most: how many samples are written.
+    Output, by tag: `files`, the name of the file; `first`, the list of the first rows, for the report.
     """
 
-    def __init__(self, folder: StagedFolder, columns: Sequence[str], most: int) -> None:
+    def __init__(self, folder: StagedFolder, most: int) -> None:
         super().__init__()
         self._folder = folder
-        self._columns = tuple(columns)
         self._most = most
 
     def expand(self, changed: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
@@ -191,29 +187,19 @@ class WriteChanges(beam.PTransform):
     def _write(self, group: tuple[None, Iterable[Block | None]]) -> Iterator[TaggedOutput]:
         items = (sample for block in group[1] if block is not None for sample in unpack(block))
         first: list[dict[str, Any]] = []
-        names, schema = [self._folder.new_name(suffix) for suffix in (".parquet", ".jsonl")], _schema(self._columns)
+        name = self._folder.new_name(".jsonl")
         with (
             output_problems(self._folder.output),
             sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
-            self._folder.create(names[0]) as table,
-            self._folder.create(names[1]) as lines,
-            pq.ParquetWriter(table, schema, compression="zstd") as writer,
+            self._folder.create(name) as lines,
         ):
-            rows = (row for _, row in itertools.islice(ordered, self._most))
-            while group_of := list(itertools.islice(rows, ROWS_PER_GROUP)):
-                lines.write(b"".join(row + b"\n" for row in group_of))
-                decoded = [msgspec.json.decode(row) for row in group_of]
-                writer.write_table(pa.Table.from_pylist(decoded, schema=schema))
-                first += decoded[: ROWS_SHOWN - len(first)]
+            for _, row in itertools.islice(ordered, self._most):
+                lines.write(row + b"\n")
+                if len(first) < ROWS_SHOWN:
+                    first.append(msgspec.json.decode(row))
         beat_from_worker(self._folder.output, self._folder.run_id)
-        for name in names:
-            yield TaggedOutput("files", name)
+        yield TaggedOutput("files", name)
         yield TaggedOutput("first", first)
-
-
-def _schema(columns: Sequence[str]) -> Any:
-    text = {"sample_id", "kind", "baseline.status", "candidate.status"}
-    return pa.schema([(name, pa.string() if name in text else pa.float64()) for name in columns])
 
 
 MAX_DETAILS_BYTES = 16 << 10

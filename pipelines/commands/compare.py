@@ -246,7 +246,7 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         | "Compare" >> beam.Map(compared_slice, plan.setting)
     )
     written = compared.changed | "Changes" >> WriteChanges(
-        StagedFolder(output, run_id, "changes"), plan.compare.changes.columns(), plan.compare.changes.most
+        StagedFolder(output, run_id, "changes"), plan.compare.changes.most
     )
     parts = {
         "slices": slices | "WithoutSwaps" >> beam.Map(lambda comparison: replace(comparison, largest=None)),
@@ -316,8 +316,7 @@ def make_result(
     largest = parts["largest"][0] if parts["largest"] else None
     comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
-    changes = [name for name in parts["changes_files"] if name.endswith(".jsonl")]
-    if page is not None and changes:
-        page = replace(page, changes=posixpath.join(page.output, LAYOUT.folders[0], changes[0]))
+    if page is not None:
+        page = replace(page, changes=posixpath.join(page.output, LAYOUT.folders[0], parts["changes_files"][0]))
     reports = comparison_reports(comparison, setting.benchmark, first, page, parts.get("changed", ()))
     return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about})}

@@ -52,7 +52,7 @@ def named(folder: Path, pattern: str) -> dict[str, bytes]:
         ("select RUNS/whole --below=0.5 --output=hard.parquet", ["*"]),
         (
             "compare RUNS/whole RUNS/worse --output=out",
-            ["out/comparison.json", "out/comparison.md", "out/changes/*.jsonl", "out/changes/*.parquet"],
+            ["out/comparison.json", "out/comparison.md", "out/changes/*.jsonl"],
         ),
         (
             "merge RUNS/first RUNS/second --output=out --quiet",

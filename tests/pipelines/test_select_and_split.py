@@ -85,7 +85,7 @@ def test_a_selection_holds_the_scores_of_a_sample_and_its_records(run: Path, tmp
         # Those of a list whatever they score; one that the run does not have, or that is listed twice, changes nothing.
         (":poor", "--samples list.jsonl.gz", False, "ac"),
         # Those of a comparison; e has no prediction in either.
-        (":poor", "--samples changes.parquet", False, "bcd"),
+        (":poor", "--samples changes.jsonl", False, "bcd"),
     ],
 )
 def test_which_samples_are_selected(
@@ -95,8 +95,8 @@ def test_which_samples_are_selected(
     write_lines(Path("list.jsonl.gz"), [{"sample_id": name, "change": 1} for name in ("c", "a", "c", "none")])
     if "changes" in flags:
         command("compare", f"{run}:good", f"{run}:poor", "--output", "compared", "--no-html")
-        (path,) = Path("compared/changes").glob("*.parquet")
-        path.rename("changes.parquet")
+        (path,) = Path("compared/changes").glob("*.jsonl")
+        path.rename("changes.jsonl")
     if lower:
         (similarity,) = (spec for spec in toy.ToyBenchmark.sample_metrics if spec.main)
         monkeypatch.setattr(toy.ToyBenchmark, "sample_metrics", (replace(similarity, higher_is_better=False),))
