@@ -2,7 +2,7 @@
 
 OUTPUT/.runs/ID/             all files of a run; the last document of the result, written last, is its commit
 OUTPUT/.runs/ID/LAST.files   which of them belong to the result, as JSON
-OUTPUT/.runs/ID.claim        says that the run owns the output: only one of the runs that want to write there goes on
+OUTPUT/.runs/ID.claim        says that the run owns the output: at most one of the runs that want to write there goes on
 OUTPUT/summary.json, ...     the files of the latest commit under plain names, for people and their tools
 """
 
@@ -45,8 +45,6 @@ CLAIM, HEARTBEAT = ".claim", ".heartbeat"
 HEARTBEAT_INTERVAL_S = 30.0
 LEASE_S = 600.0
 DETACHED_LEASE_S = 86_400.0
-POLL_INTERVAL_S = 0.2
-MAX_POLLS = 25
 
 LISTED = ".files"
 START = "start.json"
@@ -475,21 +473,17 @@ def _path(output: str, run_id: str, ending: str) -> str:
 def _acquire(output: str, claim: Claim) -> list[str]:
     """Makes a run the owner of an output, and returns the ids of its other runs, all of them dead.
 
-    The filesystem need only list files once they are written: a run writes its claim, and owns the output once it sees
-    no other claim. If it sees one, the run with the smaller id waits for the other to withdraw, which that one does
-    unless it is the owner. Times come from the filesystem, so clocks need not agree.
+    The filesystem need only list files once they are written: a run writes its claim, and owns the output if it then
+    sees no other claim. Of two that see each other, none does. Times come from the filesystem, so clocks need not
+    agree.
 
     Raises InputProblem if another run owns the output; the caller then withdraws the claim.
     """
     write_file(_path(output, claim.run_id, CLAIM), msgspec.json.encode(claim))
-    for _ in range(MAX_POLLS):
-        living, dead = _others(output, claim.run_id)
-        if not living:
-            return dead
-        if living[0].run_id < claim.run_id:
-            break
-        time.sleep(POLL_INTERVAL_S)
-    raise _owned(output, living[0])
+    living, dead = _others(output, claim.run_id)
+    if living:
+        raise _owned(output, living[0])
+    return dead
 
 
 def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:

@@ -41,7 +41,6 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(publication, "POLL_INTERVAL_S", 0)
     if kind == "no hard links":
         refused = PermissionError(errno.EPERM, "this disk knows no second names")
         monkeypatch.setattr(os, "link", Mock(side_effect=refused))
@@ -383,12 +382,6 @@ def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
     assert names(output) == [], "a heartbeat does not bring a claim back"
     own(output, "b1")
     assert names(output) == ["b1.claim"]
-    # Of two that see each other, the one with the smaller id waits for the other to withdraw.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("time.sleep", lambda _: publication.release(output, "b1"))
-        assert "run b1" in problem_of(own, output, "c1")
-        own(output, "a2")
-    assert names(output) == ["a2.claim"]
 
 
 def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> None:
@@ -437,8 +430,9 @@ def test_the_process_of_a_command_tells_more_than_its_silence() -> None:
     assert found == [True, False, None, None]
 
 
-def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every order of the steps of two runs: asking, looking, and, for the first, waiting for the other."""
+def test_of_runs_that_ask_at_the_same_time_at_most_one_goes_on(output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every order of the steps of two runs: asking and looking."""
+    goes_on = set()
     for number, ((first, second), at) in enumerate(itertools.product((("a", "b"), ("b", "a")), range(1, 12))):
         owners: dict[str, bool] = {}
 
@@ -453,7 +447,9 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
             calls = call_at(patch, at, partial(ask, second), "write_file", "list_folder", "read_bytes")
             ask(first)
         if len(calls) >= at:
-            assert sorted(owners.values()) == [False, True], (first, at, owners)
+            assert not all(owners.values()), (first, at)
+            goes_on |= {run_id for run_id, is_owner in owners.items() if is_owner}
+    assert goes_on == {"a", "b"}
 
 
 def test_what_has_no_claim_is_nobodys_but_that_of_a_run_that_is_about_to_ask(output: str) -> None:
