@@ -355,7 +355,9 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, (datetime, timedelta)) and hasattr(value, "asm8"):
         return _plain_time(value)
     if hasattr(value, "tolist"):
-        return _fine_times(value) if str(getattr(value, "dtype", "")).endswith(_FINE) else value.tolist()
+        if str(getattr(value, "dtype", "")).endswith(_FINE):
+            raise TypeError("times of NumPy finer than microseconds cannot be written as JSON; give them as text")
+        return value.tolist()
     if hasattr(value, "_asdict"):
         return _without_rows(value)
     if isinstance(value, Mapping):
@@ -365,20 +367,6 @@ def plain_value(value: Any) -> Any:
 
 _FINE = ("[ns]", "[ps]", "[fs]", "[as]")
 """Endings of types of NumPy for times, of which `tolist` gives bare integers."""
-
-
-def _fine_times(value: Any) -> Any:
-    """Returns a time or times of NumPy as those of Python, or as text if one has nanoseconds; NaT is null."""
-    # The module is imported by commands that need no array.
-    import numpy as np
-
-    times = np.asarray(value)
-    micro = times.astype(f"{times.dtype.kind}8[us]")
-    if np.all((micro == times) | np.isnat(times)):
-        return micro.tolist()
-    texts = np.asarray(times.astype(str), dtype=object)
-    texts[np.isnat(times)] = None
-    return texts.tolist()
 
 
 def _plain_time(value: Any) -> Any:
