@@ -94,7 +94,7 @@ DAMAGES: list[Callable[[random.Random, Record], list[bytes]]] = [
     lambda rng, record: [to_line({**record, "sample_id": rng.choice(IDS)})],
     lambda rng, record: [to_line(_with_leaf(rng, record, rng.choice(VALUES)))],
     lambda rng, record: [to_line(_with_leaf(rng, record, rng.choice(VALUES)))],
-    lambda rng, record: [rng.choice([*NO_RECORDS, b"[" + to_line(record) + b"]", to_line(record) * 2])],
+    lambda rng, record: [rng.choice([*NO_RECORDS, b"[7, " + to_line(record) + b"]", to_line(record) * 2])],
     lambda rng, record: [b"", b"  \t", to_line(record) + b"\r", b"", b"   "],
     lambda rng, record: [b'{"sample_id": "earlier", ' + to_line(record)[1:]],
     *(_doubled, _literal, _deep, _raw_byte),

@@ -88,7 +88,7 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
     """
     stop = math.inf if part.stop is None else part.stop
     position, number = part.start, 0 if part.start else 1
-    is_first, is_array = not part.start, False
+    is_first = not part.start
     # The line that covers the byte before the part belongs to the previous part, in which it starts.
     is_behind_its_start = part.start > 0
     with open_text(part.file, position - is_behind_its_start) as stream:
@@ -108,12 +108,11 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
             if not start:
                 line = line.removeprefix(BOM)
             if skipped or line.strip():
-                is_array = is_first and _is_array(line)
+                if is_first:
+                    _check_format(line)
                 is_first = False
                 yield Line(start, number, line[:limit], skipped + len(line))
             number += number > 0
-        if is_array and (part.stop is None or position >= part.file.size):
-            raise ValueError(_ARRAY)
 
 
 _OTHER_FORMATS = {
@@ -129,23 +128,19 @@ _OTHER_FORMATS = {
     b"\0\0\xfe\xff": "UTF-32; write it as UTF-8",
 }
 """What a file is by its first bytes, and how to correct it. No text of JSON starts with any of them."""
-_ARRAY = "it is a JSON array; write one object per line"
 _ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*(?:\{|\Z)")
 
 
-def _is_array(line: bytes) -> bool:
-    """Returns whether the first line of a file is an array of objects, which may be the whole file, or a wrong record.
+def _check_format(line: bytes) -> None:
+    """Raises ValueError if a file with this first line has another format than JSONL.
 
-    Raises ValueError if the file has another format than JSONL. A line that is merely no JSON may be a damaged record.
+    A line that is merely no JSON may be a damaged record.
     """
     for start, what in _OTHER_FORMATS.items():
         if line.startswith(start):
             raise ValueError(f"it is {what}")
-    if not _ARRAY_OF_OBJECTS.match(line):
-        return False
-    if not line.rstrip().endswith(b"]"):
-        raise ValueError(_ARRAY)
-    return True
+    if _ARRAY_OF_OBJECTS.match(line):
+        raise ValueError("it is a JSON array; write one object per line")
 
 
 class Record(NamedTuple):
@@ -303,15 +298,12 @@ def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
     if isinstance(reader, pa.RecordBatchFileReader):
         yield from map(reader.get_batch, range(reader.num_record_batches))
         return
-    while True:
-        before = stream.tell()
-        batch = next(reader, None)
-        if batch is not None:
-            yield batch
-        elif stream.tell() == before:
-            raise ValueError(f"it was cut off: nothing ends the stream at byte {before}")
-        else:
-            return
+    end = stream.tell()
+    for batch in reader:
+        yield batch
+        end = stream.tell()
+    if stream.tell() == end:
+        raise ValueError(f"it was cut off: nothing ends the stream at byte {end}")
 
 
 def schema_of(file: SourceFile) -> Any:
