@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import heapq
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -251,6 +250,4 @@ def _with_reasons(_: tuple[int, str], samples: Iterable[PickedSample]) -> Picked
 
 def order_of_picked(sample: PickedSample) -> tuple[int, int, float, int, str]:
     """Returns the key that sorts picked samples: by reason, then by rank."""
-    value, tie = sample.rank
-    rank = value if math.isfinite(value) else 0.0
-    return PREFERENCE.index(sample.why), sample.system, rank, tie, sample.sample_id
+    return PREFERENCE.index(sample.why), sample.system, *sample.rank, sample.sample_id
