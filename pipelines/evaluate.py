@@ -26,7 +26,6 @@ from ..transforms.process import faults_end_the_bundle
 from ..transforms.publish import (
     CountCauses,
     Publish,
-    QuarantineWriter,
     SampleWriter,
     StageBundles,
     StagedFolder,
@@ -155,8 +154,8 @@ class PublishRun(beam.PTransform):
             "samples_files": outputs.samples
             | "WriteSamples" >> beam.ParDo(StageBundles(rows, ".parquet", open_rows, file_s)).with_output_types(str),
             "quarantine_files": outputs.quarantine
-            | "WriteQuarantine"
-            >> beam.ParDo(StageBundles(quarantine, ".jsonl", QuarantineWriter)).with_output_types(str),
+            | "Lines" >> beam.Map(lambda entry: entry.to_bytes() + b"\n")
+            | "WriteQuarantine" >> beam.ParDo(StageBundles(quarantine, ".jsonl")).with_output_types(str),
         }
         if plan.page:
             draw = DrawCards(benchmark, configuration.settings.pictures)

@@ -75,20 +75,6 @@ class SampleWriter:
         self._writer.write_table(sample_table(rows, *self._columns))
 
 
-class QuarantineWriter:
-    """Writes Quarantined to a stream as JSON lines."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, entry: Quarantined) -> None:
-        """Writes one line."""
-        self._stream.write(entry.to_bytes() + b"\n")
-
-    def close(self) -> None:
-        """No-op: every line is written."""
-
-
 class CountCauses(beam.PTransform):
     """Input: Quarantined. Output: CauseCount, one for each side, stage and cause."""
 
@@ -154,7 +140,7 @@ def encode_json(document: Any) -> bytes:
 
 
 Writer = Any
-"""Writes elements to a stream by `write`; `close` writes the remaining ones, and leaves the stream open."""
+"""Writes elements to a stream by `write`; `close` writes the remaining ones."""
 
 
 @dataclass(frozen=True)
@@ -186,14 +172,19 @@ class StageBundles(beam.DoFn):
     A bundle that fails leaves a file whose name is never yielded; when it is retried it writes a new one. So the names
     that arrive downstream belong to whole files with each element once, even if bundles were retried.
 
-    file_s: after how many seconds a file ends and a new one begins, so that whole files exist while a long bundle is
-    still running; None: one file for each bundle.
+    open_writer: makes the writer of a stream; by default that is the stream, and elements are bytes. file_s: after how
+    many seconds a file ends and a new one begins, so that whole files exist while a long bundle is still running; None:
+    one file for each bundle.
 
     Raises InputProblem if the output cannot be written.
     """
 
     def __init__(
-        self, folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer], file_s: float | None = None
+        self,
+        folder: StagedFolder,
+        suffix: str,
+        open_writer: Callable[[BinaryIO], Writer] = lambda stream: stream,
+        file_s: float | None = None,
     ) -> None:
         self._folder = folder
         self._suffix = suffix

@@ -215,7 +215,7 @@ class Quarantined(msgspec.Struct, frozen=True):
     """The beginning of the record."""
 
     def to_bytes(self) -> bytes:
-        """Returns the line of JSON."""
+        """Returns the line of JSON without its end."""
         return msgspec.json.encode(self)
 
 

@@ -93,19 +93,6 @@ def problem_of(call: Callable[..., Any], *arguments: Any) -> str:
     return problem.value.message
 
 
-class LineWriter:
-    """Writes lines, given without their ends, to a stream."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, line: bytes) -> None:
-        self._stream.write(line + b"\n")
-
-    def close(self) -> None:
-        """No-op: every line is written."""
-
-
 @contextmanager
 def counted_reads() -> Iterator[list[int]]:
     """Gives the sizes of all reads of input files that are opened meanwhile."""

@@ -27,18 +27,18 @@ from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, Sta
 from beamscore.transforms.records import Cause, CauseCount, Quarantined
 from beamscore.transforms.scored import ScoredSample
 from tests.transforms.io.test_publication import LAYOUT, both, documents, own, stage
-from tests.transforms.samples import LineWriter, bundle, problem_of
+from tests.transforms.samples import bundle, problem_of
 
 
-def staging(path: Path, writer: Any = LineWriter, file_s: float | None = None) -> StageBundles:
-    return StageBundles(StagedFolder(str(path), "new", "samples"), ".jsonl", writer, file_s)
+def staging(path: Path, *more: Any, **options: Any) -> StageBundles:
+    return StageBundles(StagedFolder(str(path), "new", "samples"), ".jsonl", *more, **options)
 
 
 def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
     do_fn = staging(tmp_path)
     assert bundle(do_fn)["main"] == []
     assert list(tmp_path.iterdir()) == []
-    (first,), (second,) = bundle(do_fn, b"a", b"b")["main"], bundle(do_fn, b"c")["main"]
+    (first,), (second,) = bundle(do_fn, b"a\n", b"b\n")["main"], bundle(do_fn, b"c\n")["main"]
     assert (first[:8], first[-6:]) == ("samples-", ".jsonl")
     folder = tmp_path / ".runs" / "new" / "samples"
     assert [(folder / name).read_bytes() for name in (first, second)] == [b"a\nb\n", b"c\n"]

@@ -27,7 +27,7 @@ from beamscore.transforms.publish import StageBundles, StagedFolder, no_samples
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
 from tests.memory_files import ObjectStore
-from tests.transforms.samples import LineWriter, bundle, problem_of
+from tests.transforms.samples import bundle, problem_of
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
@@ -53,9 +53,9 @@ def stage(output: str, run_id: str, tag: str) -> dict[str, list[str]]:
     """Stages two bundles of samples and one of the quarantine, and leaves a file of a bundle that failed."""
     staged: dict[str, list[str]] = {}
     for folder, suffix, bundles in (("samples", ".parquet", 2), ("quarantine", ".jsonl", 1)):
-        do_fn = StageBundles(StagedFolder(output, run_id, folder), suffix, LineWriter)
+        do_fn = StageBundles(StagedFolder(output, run_id, folder), suffix)
         try:
-            names = [bundle(do_fn, f"{tag} {number}".encode())["main"] for number in range(bundles)]
+            names = [bundle(do_fn, f"{tag} {number}\n".encode())["main"] for number in range(bundles)]
             if folder == "samples":
                 do_fn.process(b"of a bundle that failed")
         finally:
