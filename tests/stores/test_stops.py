@@ -1,4 +1,4 @@
-"""An evaluation that is killed or interrupted: a reader always sees one run, whole, and what is scored serves again.
+"""An evaluation that is killed or interrupted: a reader always sees one run, whole.
 
 The moments of its publishing are counted in the requests that change something, from the first document of the result
 to the last file that is removed.
@@ -19,13 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.runs.run import open_result
-from tests import resumption, toy
+from tests.resumption import ROOT
 from tests.stores.conftest import Requests, Store, never
-from tests.stores.test_commands import TRUTHS, WHOLE, below, command, document, evaluation, lines
+from tests.stores.test_commands import TRUTHS, WHOLE, below, command, evaluation, lines
 
 pytestmark = pytest.mark.stores
 
-CORPUS = [toy.sample(index, 0) for index in range(120)]
 COMMAND = (
     "import sys; from beamscore.pipelines.commands import main; from tests import toy; "
     "toy.register(); sys.exit(main.main())"
@@ -81,7 +80,7 @@ def test_a_stop_while_publishing_leaves_one_whole_result(
     assert seen(store) == 1
     stop = Stop(store, at, number)
     command_line = [sys.executable, "-c", COMMAND, *given(store, 1)]
-    process = subprocess.Popen(command_line, cwd=resumption.ROOT, stderr=PIPE, start_new_session=True, text=True)
+    process = subprocess.Popen(command_line, cwd=ROOT, stderr=PIPE, start_new_session=True, text=True)
     stop.pid = process.pid
     requests.served = stop.served
     try:
@@ -101,45 +100,3 @@ def test_a_stop_while_publishing_leaves_one_whole_result(
     assert command(*given(store, 2)) == (0, "", "")
     assert seen(store) == pytest.approx(1 / 3)
     assert len(below(store, "out")) == len(WHOLE)
-
-
-def resumable(store: Store, output: str, *more: str) -> list[str]:
-    store.put("in/truth.jsonl", lines(truth for truth, _ in CORPUS))
-    store.put("in/ours.jsonl", lines(prediction for _, prediction in CORPUS if prediction))
-    few = ("--slice", "kind", "--set", "bootstrap.replicates=5", "--quiet")
-    return evaluation(store, "in/truth.jsonl", "in/ours.jsonl", output, *few, *more)
-
-
-def staged(store: Store) -> list[str]:
-    """What runs that are not committed have below their folders."""
-    keys = [key for key in store.files() if key.startswith("out/.runs/")]
-    committed = tuple(key.removesuffix("run.json") for key in keys if key.endswith("/run.json"))
-    return [key for key in keys if not key.startswith(committed)]
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_run_goes_on_where_it_was_interrupted(
-    store: Store, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows that were cut off are scored again."""
-    assert command(*resumable(store, "out", "--set", "missing=exclude")) == (0, "", "")
-    first = store.files()["out/summary.json"]
-    code, stderr = resumption.interrupted(number, resumable(store, "out", "--resume"))
-    assert code == (130 if number == signal.SIGTERM else -signal.SIGKILL)
-    assert stderr.count("\n") == (code == 130)
-    assert store.files()["out/summary.json"] == first
-    assert bool([key for key in staged(store) if key.endswith(".claim")]) == (code != 130)
-    is_cut = number == signal.SIGTERM
-    rows = [key for key in staged(store) if key.endswith(".parquet")]
-    if is_cut:
-        store.put(rows[0], store.files()[rows[0]][:-10])
-    # A run that does not ask for them leaves the rows for the one that does.
-    assert command(*resumable(store, "out")) == (0, "", "")
-    assert [key for key in staged(store) if key.endswith(".parquet")] == rows
-    scored = toy.scored_pairs(monkeypatch)
-    assert command(*resumable(store, "out", "--resume")) == (0, "", "")
-    assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE + is_cut * resumption.BATCH
-    assert staged(store) == []
-    assert command(*resumable(store, "whole")) == (0, "", "")
-    found, whole = (document(store, f"{name}/sums.json") for name in ("out", "whole"))
-    assert found["systems"] == whole["systems"]

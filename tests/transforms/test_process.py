@@ -17,7 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from beamscore.transforms import beam_internals
-from beamscore.transforms.process import Progress, faults_end_the_bundle, gc_paused, one_blas_thread
+from beamscore.transforms.process import faults_end_the_bundle, gc_paused, one_blas_thread
 from beamscore.transforms.records import InputProblem
 
 ROOT = Path(__file__).parents[2]
@@ -49,10 +49,6 @@ def test_linear_algebra_uses_one_thread_until_the_last_has_left() -> None:
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == {2}
-
-
-def test_progress_begins_with_nothing() -> None:
-    assert Progress() == Progress(records_read=0, truths_read=0, samples_scored=0)
 
 
 def test_a_fault_of_the_machine_is_a_problem_of_one_line_unless_it_is_excused() -> None:
