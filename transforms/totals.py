@@ -55,32 +55,15 @@ class SliceTotals:
     fingerprint: int = 0
     predictions: int = 0
 
-    def add(
-        self,
-        unit_hash: int,
-        statistics: Mapping[str, float],
-        coverage: Mapping[str, int],
-        truth: int = 0,
-        prediction: int = 0,
-    ) -> None:
-        """Adds one sample: its bootstrap unit, its statistics, empty if it was not scored, and its counts.
-
-        truth, prediction: the fingerprints of its records.
-        """
-        if statistics:
-            self.sums.add(unit_hash, statistics)
-        self.fingerprint += truth
-        self.predictions += prediction
-        self._count(coverage)
-
     def merge(self, other: SliceTotals) -> None:
         """Adds all samples of `other`, which is not modified."""
         self.sums.merge(other.sums)
-        self._count(other.coverage)
+        self.count(other.coverage)
         self.fingerprint += other.fingerprint
         self.predictions += other.predictions
 
-    def _count(self, coverage: Mapping[str, int]) -> None:
+    def count(self, coverage: Mapping[str, int]) -> None:
+        """Adds counts to the coverage."""
         for name, count in coverage.items():
             self.coverage[name] = self.coverage.get(name, 0) + count
 
@@ -105,15 +88,19 @@ class PartialSums:
             # All systems have the same ground truth.
             truth = 0 if sample.system else sample_fingerprint(sample.sample_id, sample.truth_hash)
             for each in (ALL_SAMPLES, *sample.slices):
-                self.of(sample.system, each).add(unit_hash, statistics, sample.coverage, truth, prediction)
+                totals = self._of(SliceKey(sample.system, each))
+                if statistics:
+                    totals.sums.add(unit_hash, statistics)
+                totals.fingerprint += truth
+                totals.predictions += prediction
+                totals.count(sample.coverage)
 
-    def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
+    def _of(self, key: SliceKey) -> SliceTotals:
         """Returns the totals of a slice, for adding samples."""
-        key = SliceKey(system, each)
         totals = self._totals.get(key)
         if totals is None:
             # Too many slices end the run before they fill the memory of this worker; the slice of all samples is extra.
-            self._seen.add(each)
+            self._seen.add(key.slice)
             if len(self._seen) > self._core.max_slices + 1:
                 raise too_many_slices(self._core)
             totals = self._totals[key] = SliceTotals(BootstrapSums(self._bootstrap))

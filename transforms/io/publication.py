@@ -466,10 +466,6 @@ class Claim(msgspec.Struct, frozen=True):
     lease_s: float = LEASE_S
 
 
-def _path(output: str, run_id: str, ending: str) -> str:
-    return posixpath.join(output, RUNS, run_id + ending)
-
-
 def _acquire(output: str, claim: Claim) -> list[str]:
     """Makes a run the owner of an output, and returns the ids of its other runs, all of them dead.
 
@@ -479,7 +475,7 @@ def _acquire(output: str, claim: Claim) -> list[str]:
 
     Raises InputProblem if another run owns the output; the caller then withdraws the claim.
     """
-    write_file(_path(output, claim.run_id, CLAIM), msgspec.json.encode(claim))
+    write_file(run_folder(output, claim.run_id) + CLAIM, msgspec.json.encode(claim))
     living, dead = _others(output, claim.run_id)
     if living:
         raise _owned(output, living[0])
@@ -507,7 +503,7 @@ def _owned(output: str, claim: Claim) -> InputProblem:
     who = f"job {claim.run_id}" if claim.detached else f"run {claim.run_id}, process {claim.process.pid}{location},"
     return InputProblem(
         f"--output {output}: {who} is writing there; wait until it ends, give another --output, or, if it has ended, "
-        f"delete {_path(output, claim.run_id, CLAIM)}"
+        f"delete {run_folder(output, claim.run_id) + CLAIM}"
     )
 
 
@@ -522,21 +518,21 @@ def is_alive(claim: Claim, silence_s: float) -> bool:
 def held_claim(output: str, run_id: str) -> Claim | None:
     """Returns the claim of a run; None if it is damaged or withdrawn, and the run must not publish."""
     try:
-        return msgspec.json.decode(read_bytes(_path(output, run_id, CLAIM)), type=Claim)
+        return msgspec.json.decode(read_bytes(run_folder(output, run_id) + CLAIM), type=Claim)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
 def release(output: str, run_id: str) -> None:
     """Withdraws the claim of a run, which can no longer publish anything."""
-    delete_files([_path(output, run_id, CLAIM), _path(output, run_id, HEARTBEAT)])
+    delete_files([run_folder(output, run_id) + CLAIM, run_folder(output, run_id) + HEARTBEAT])
 
 
 def beat(output: str, run_id: str) -> None:
     """Shows that a run is alive, in a separate file, so that a withdrawn claim does not come back."""
     with contextlib.suppress(OSError):
         if held_claim(output, run_id):
-            write_file(_path(output, run_id, HEARTBEAT), b"\n")
+            write_file(run_folder(output, run_id) + HEARTBEAT, b"\n")
 
 
 _last_beats: dict[tuple[str, str], float] = {}
