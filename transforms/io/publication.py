@@ -153,14 +153,8 @@ def find_published(output: str, layout: Layout) -> Published | None:
             # A run that published in the meantime has removed it.
             if committed_runs(output, layout)[-1:] == committed[-1:]:
                 raise
-    names_in_output = list_folder(output)
-    if (layout.main or layout.last) not in names_in_output:
-        return None
-    names = [name for name in layout.files if name in names_in_output]
-    for folder in layout.folders:
-        below = list_folder(posixpath.join(output, folder))
-        names += [f"{folder}/{name}" for name in below if layout.owns(folder, name)]
-    return Published("", {name: posixpath.join(output, name) for name in names})
+    plain = {name: posixpath.join(output, name) for name in _plain_names(output, layout)}
+    return Published("", plain) if (layout.main or layout.last) in plain else None
 
 
 def _published(output: str, run_id: str, layout: Layout) -> Published:
@@ -199,15 +193,15 @@ def check_foreign(output: str, layout: Layout) -> None:
     A run may have staged files in it already. Raises OSError if the output cannot be read.
     """
     # The first is enough: the folders of a result may hold thousands of files.
-    foreign = next(_replaced(output, layout), None)
+    foreign = next(_plain_names(output, layout), None)
     if foreign is not None and find_published(output, layout) is None:
         raise InputProblem(
             f"--output {output}: holds no result, but a {foreign} that it would replace; give another --output"
         )
 
 
-def _replaced(output: str, layout: Layout) -> Iterator[str]:
-    """Yields the files in an output that a result would replace or remove."""
+def _plain_names(output: str, layout: Layout) -> Iterator[str]:
+    """Yields the files in an output that have plain names of a result: the next one replaces or removes them."""
     names = list_folder(output)
     yield from (name for name in layout.files if name in names)
     for folder in layout.folders:
@@ -337,15 +331,10 @@ def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) 
         for name in shown
     ):
         delete_files([plain[name] for name in (layout.last, layout.main) if name in present])
+        old = [name for name in _plain_names(output, layout) if name not in published.files]
+        delete_files([posixpath.join(output, name) for name in old])
         for folder in layout.folders:
-            target = posixpath.join(output, folder)
-            make_folder(target)
-            delete_files([
-                posixpath.join(target, name)
-                for name in list_folder(target)
-                if layout.owns(folder, name) and f"{folder}/{name}" not in published.files
-            ])  # fmt: skip
-        delete_files([plain[name] for name in layout.files if name in present and name not in published.files])
+            make_folder(posixpath.join(output, folder))
         rows = [name for name in published.files if name not in layout.files]
         # On an object store each copy waits for a response, and there may be thousands.
         with ThreadPoolExecutor(1 if is_on_disk(output) else FILES_AT_ONCE) as pool:
