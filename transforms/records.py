@@ -95,7 +95,7 @@ class RecordEncoder:
     def __init__(self, side: int, file: int, path: str) -> None:
         self.side = side
         self._file = file
-        self._path = path.encode("utf-8", "surrogateescape")
+        self._path = path.encode()
 
     def encode(self, position: int, line: int, encoding: Encoding, text: bytes) -> bytes:
         """Returns the bytes of a record; the bytes of two records compare like their origins."""
@@ -120,8 +120,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     def origin(self) -> Origin:
         """The origin of the record."""
         side, file, position, line, _, length = _HEADER.unpack_from(self.encoded)
-        path = self.encoded[_HEADER.size : _HEADER.size + length].decode("utf-8", "surrogateescape")
-        return Origin(side - 1, file, position, line, path)
+        return Origin(side - 1, file, position, line, self.encoded[_HEADER.size : _HEADER.size + length].decode())
 
     @property
     def size(self) -> int:
@@ -248,8 +247,8 @@ def quarantined(
 ) -> Quarantined:
     """Returns the quarantine entry of a record. names: of the systems."""
     at, side = encoded.origin, side_name(encoded.side, names)
-    source, error, text = writable(at.path), writable(error), encoded.text()
-    return Quarantined(side, sample_id, source, at.position, at.line or None, stage, cause, error, text)
+    place = at.path, at.position, at.line or None
+    return Quarantined(side, sample_id, *place, stage, cause, writable(error), encoded.text())
 
 
 def writable(text: str) -> str:

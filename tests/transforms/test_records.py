@@ -29,7 +29,7 @@ ORIGINS = st.builds(
     file=st.integers(0, 2**32 - 1),
     position=st.integers(0, 2**63),
     line=st.integers(0, 2**40),
-    path=st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.just("/data/\udcff.jsonl"),
+    path=st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
 )
 
 
@@ -63,14 +63,13 @@ def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -
 LONG = st.sampled_from(["a" * 5000, "\U0001f600" * 5000]).map(str.encode)
 
 
-@given(st.binary(max_size=40) | LONG, st.sampled_from(["a.jsonl", "/data/\udcff.jsonl"]))
-def test_bytes_and_paths_of_any_kind_make_a_readable_quarantine_entry(payload: bytes, path: str) -> None:
-    record = encoded(0, payload, position=12, path=path)
-    line = quarantined(record, ["ours"], None, "read", "unreadable", f"of {path}").to_bytes()
+@given(st.binary(max_size=40) | LONG)
+def test_bytes_of_any_kind_make_a_readable_quarantine_entry(payload: bytes) -> None:
+    record = encoded(0, payload, position=12, path="é.jsonl")
+    line = quarantined(record, ["ours"], None, "read", "unreadable", "no \udcff").to_bytes()
     assert b"\n" not in line
-    shown = path.replace("\udcff", r"\udcff")
-    expected = {"side": "ours", "sample_id": None, "source": shown, "position": 12, "line": 13, "stage": "read"}
-    expected |= {"cause": "unreadable", "error": f"of {shown}", "text": payload.decode("utf-8", "replace")[:2000]}
+    expected = {"side": "ours", "sample_id": None, "source": "é.jsonl", "position": 12, "line": 13, "stage": "read"}
+    expected |= {"cause": "unreadable", "error": r"no \udcff", "text": payload.decode("utf-8", "replace")[:2000]}
     assert msgspec.json.decode(line) == expected
 
 
