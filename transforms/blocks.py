@@ -205,7 +205,7 @@ def sorted_on_disk(
             key, value = item
             size += len(key) + len(value) + _BYTES_PER_ITEM
             if size > bytes_in_memory:
-                runs.append(files.enter_context(_spilled(sorted(held))))
+                runs.append(_spilled(sorted(held), files))
                 held, size = [], 0
         held.sort()
         yield heapq.merge(*map(_read_back, runs), held) if runs else iter(held)
@@ -216,21 +216,19 @@ def _closed(file: IO[bytes]) -> None:
         file.close()
 
 
-def _spilled(items: list[KeyedRecord]) -> IO[bytes]:
+def _spilled(items: list[KeyedRecord], files: contextlib.ExitStack) -> IO[bytes]:
     folder = temporary_folder()
-    with contextlib.ExitStack() as if_failed:
-        try:
-            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
-            # On closing, the file would try again to write its buffer.
-            if_failed.callback(_closed, file)
-            for key, value in items:
-                file.write(_LENGTHS.pack(len(key), len(value)))
-                file.write(key)
-                file.write(value)
-            file.seek(0)
-        except OSError as error:
-            raise temporary_problem(folder, error) from error
-        if_failed.pop_all()
+    try:
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - `files` closes it
+        # If writing fails, closing tries again to write the rest.
+        files.callback(_closed, file)
+        for key, value in items:
+            file.write(_LENGTHS.pack(len(key), len(value)))
+            file.write(key)
+            file.write(value)
+        file.seek(0)
+    except OSError as error:
+        raise temporary_problem(folder, error) from error
     return file
 
 

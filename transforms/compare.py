@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -134,7 +135,7 @@ class CompareBuckets(beam.DoFn):
     def start_bundle(self) -> None:
         """Resets the sums and counts."""
         self._sums: dict[str, PairSums] = {}
-        self._counts: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
         self._changes = ChangeCounter(self._plan.changes)
 
     def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[TaggedOutput]:
@@ -157,17 +158,14 @@ class CompareBuckets(beam.DoFn):
         """Counts a sample, and compares it if both systems scored it against the same ground truth."""
         scored = [row is not None and row.statistics is not None for row in (before, after)]
         if before is None or after is None or not all(scored):
-            self._count(_UNPAIRED[scored[BASELINE], scored[CANDIDATE]])
+            self._counts[_UNPAIRED[scored[BASELINE], scored[CANDIDATE]]] += 1
         elif before.truth_hash != after.truth_hash:
-            self._count("other_ground_truth")
+            self._counts["other_ground_truth"] += 1
         else:
-            self._count("compared")
+            self._counts["compared"] += 1
             if (before.unit, before.slice_values) != (after.unit, after.slice_values):
-                self._count(REGROUPED)
+                self._counts[REGROUPED] += 1
             self._compare(before, after)
-
-    def _count(self, name: str) -> None:
-        self._counts[name] = self._counts.get(name, 0) + 1
 
     def _compare(self, before: SampleRow, after: SampleRow) -> None:
         plan = self._plan

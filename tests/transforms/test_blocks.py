@@ -126,7 +126,7 @@ def test_sorting_on_disk_is_sorting_and_few_items_are_held_at_once(items: list[t
     spilled: list[int] = []
     spill = blocks._spilled
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_spilled", lambda held: (spilled.append(len(held)), spill(held))[1])  # type: ignore[func-returns-value]
+        patch.setattr(blocks, "_spilled", lambda held, files: (spilled.append(len(held)), spill(held, files))[1])  # type: ignore[func-returns-value]
         with sorted_on_disk(iter(items), bytes_in_memory=room) as found:
             assert list(found) == sorted(items)
     assert all((count - 1) * blocks._BYTES_PER_ITEM <= room for count in spilled)
