@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
@@ -18,12 +19,14 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes
+from beamscore.transforms.blocks import IN_PIPELINE
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
+from beamscore.transforms.publish import StagedFolder
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS
 from beamscore.transforms.rows import EarlierRows, SampleRow
-from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan
+from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, WriteChanges
 from beamscore.transforms.scored import PairedSample, ScoredSample
-from tests.transforms.samples import encoded
+from tests.transforms.samples import by_tag, encoded
 
 METRIC = MetricSpec("score", "", main=1)
 SELECTION = Selection(METRIC, worst=3, flips=2, random=4, listed=5)
@@ -162,6 +165,14 @@ def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: i
         row for *_, row in sorted(rows, key=itemgetter(0, 1, 2))
     ][:most]
     assert [len(block) for block in blocks[:-1]] == [3] * (len(blocks) - 1)
+
+
+def test_the_lists_of_all_bundles_are_sorted_and_cut_together(tmp_path: Path) -> None:
+    blocks = [IN_PIPELINE.write([(b"%d" % n, b'{"n":%d}' % n) for n in numbers]) for numbers in ((1, 4), (2, 3))]
+    written = by_tag(WriteChanges(StagedFolder(str(tmp_path), "id", "changes"), 3)._write((None, [None, *blocks])))
+    (name,) = written["files"]
+    assert (tmp_path / ".runs/id/changes" / name).read_text() == '{"n":1}\n{"n":2}\n{"n":3}\n'
+    assert written["first"] == [[{"n": 1}, {"n": 2}, {"n": 3}]]
 
 
 KINDS_OF = {0.0: "worse", 0.1: "worse", 0.2: "worse", 0.5: "other", 1.0: "wrong_to_right"}
