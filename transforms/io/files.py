@@ -36,8 +36,6 @@ _FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "
 ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 
-MAX_STATE_BYTES = 16 << 20
-
 BOM = b"\xef\xbb\xbf"
 
 
@@ -284,9 +282,9 @@ def files_of_folder(path: str, what: str) -> list[str] | None:
     if not path.strip() or (name_format(path.rstrip("/")) is not None and not os.path.isdir(path)):
         return None
     try:
-        saved = msgspec.json.decode(read_bytes(state, MAX_STATE_BYTES), type=_Saved)
+        saved = msgspec.json.decode(read_bytes(state), type=_Saved)
     except OSError:
         return None
-    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+    except (ValueError, msgspec.MsgspecError) as error:
         raise InputProblem(f"{what}{state}: cannot be read: {error}") from error
     return [posixpath.join(path, file.filename) for file in saved.files]
