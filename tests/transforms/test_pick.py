@@ -140,6 +140,8 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much() -> N
     )}  # fmt: skip
     # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
     assert changed == {"lost": [("a", 0, -0.75), ("b", 0, -0.9)], "won": [("c", 0, -1.0)]}
+    shown = [(each.why, each.sample_id) for each in sorted(found, key=order_of_picked)]
+    assert shown[:3] == [("lost", "b"), ("lost", "a"), ("won", "c")], "the largest change first"
     known: dict[str, Any] = {each.sample_id: each.before for each in found if each.why == "random" and not each.system}
     assert known == {**before, "other": None, "new": None}
 
