@@ -236,14 +236,13 @@ COMMANDS = {
     ),
     "select": _command(
         "write the samples of a finished run that score low, or that a list names",
-        _option("RUN", "the output folder of the run, or RUN:SYSTEM"),
+        _option("RUN", "the output folder of the run, or RUN:SYSTEM (default: the best)"),
         *_RECORD_OUTPUT,
         _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),
         _option(
             "--below BELOW", "the threshold (default: 1; above 0 if lower is better; with --samples, none)", type=float
         ),
         _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
-        _option("--system NAME", "the system (default: the best)"),
         _option("--ground-truth GLOB", "the ground truth, if it has moved since the run", **_GLOBS),
         _option("--predictions GLOB", "the predictions of the system, if they have moved", **_GLOBS),
     ),

@@ -38,18 +38,15 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     path, named = split_system(parsed.run)
     run = Run.read(path)
     summary = run.summary
-    if named and parsed.system not in (None, named):
-        raise UsageError(f"{parsed.run} and --system {parsed.system}: these are two systems; give one")
     if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
     kind = type(run.configuration.benchmark)
     specs = {spec.name: spec for spec in kind.sample_metrics}
-    value, system = parsed.value or kind.main_sample_metric().name, parsed.system or named or summary.ranking[0]
+    value, system = parsed.value or kind.main_sample_metric().name, named or summary.ranking[0]
     if value not in specs:
         raise UsageError(f"--value {value}: no such metric; there are {', '.join(specs)}")
     if system not in summary.systems:
-        argument = f"--system {system}" if parsed.system else parsed.run
-        raise UsageError(f"{argument}: not in this run; there are {', '.join(summary.systems)}")
+        raise UsageError(f"{parsed.run}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
     require_rows(run)
     files = tuple(launch.path_for_workers(options, path) for path in run.rows)

@@ -53,7 +53,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_selection_holds_the_scores_of_a_sample_and_its_records(run: Path, tmp_path: Path) -> None:
-    found = written(tmp_path / "o.jsonl", "select", run, "--system", "poor", "--below", "0.5")
+    found = written(tmp_path / "o.jsonl", "select", f"{run}:poor", "--below", "0.5")
     told = [(each["sample_id"], each["status"], each["similarity"]) for each in found]
     assert told == [("c", "scored", 1 / 4), ("d", "missing_prediction", 0), ("e", "missing_prediction", 0)]
     scores = {"status": "scored", "exact_match": 0, "similarity": 0.25, "details": {"read": "xxxxx"}}
@@ -61,7 +61,7 @@ def test_a_selection_holds_the_scores_of_a_sample_and_its_records(run: Path, tmp
     assert found[0] == {"sample_id": "c", "system": "poor", **scores, **records}
     # What cannot be read is shown as text.
     assert [each["prediction"] for each in found[1:]] == ['{"sample_id": "d", "text": "\ufffd"}', None]
-    assert command("select", run, "--output", tmp_path / "o.parquet", "--system", "poor")[0] == 0
+    assert command("select", f"{run}:poor", "--output", tmp_path / "o.parquet")[0] == 0
     table = pq.read_table(tmp_path / "o.parquet")
     assert (table.schema.names, str(table.schema.field("similarity").type)) == (list(found[0]), "double")
     pages = [(row["sample_id"], json.loads(row["ground_truth"])["page"]) for row in table.to_pylist()]
@@ -106,7 +106,7 @@ def test_which_samples_are_selected(
 def test_a_system_is_selected_beside_another_one_with_fields_of_its_own(tmp_path: Path) -> None:
     flags = ("--set", "fields.b.text=text", "--quiet", "--no-html")
     run = evaluate_records(tmp_path / "run", TRUTHS, {"a": TRUTHS, "b": TRUTHS}, *flags).output
-    assert ids(written(tmp_path / "o.jsonl", "select", run, "--system", "a", "--below", "2")) == "abcde"
+    assert ids(written(tmp_path / "o.jsonl", "select", f"{run}:a", "--below", "2")) == "abcde"
 
 
 def test_nothing_to_select_is_an_error_and_an_earlier_selection_goes(run: Path, tmp_path: Path) -> None:
