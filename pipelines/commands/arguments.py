@@ -151,7 +151,6 @@ COMMANDS = {
         _option("--no-html", "no report.html, the page for a browser"),
         *_VERDICTS,
         _option("--check", "check the first records, report, and stop"),
-        _option("--metrics-file FILE", "write the metrics of the run as a textfile for Prometheus"),
         _option("--quiet", "no progress and no metrics on the console"),
     ),
     "compare": _command(

@@ -1,13 +1,11 @@
-"""The output of a run during and after it: progress, the main metrics, and a file of metrics for Prometheus."""
+"""The output of a run during and after it: progress and the main metrics."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import posixpath
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,16 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from ...metrics.version import VERSION
-from ...transforms.io.storage import write_file
 from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
-from ..config.errors import as_output_errors
 from ..reports.document import Compared, measured
 from ..reports.text import number
 from ..runs.documents import coverage_text, gates_passed
 from ..runs.numbers import signed
-from .messages import code_of, say, stop_output
+from .messages import say, stop_output
 
 POLL_INTERVAL_S = 0.5
 LINE_INTERVAL_S = 30.0
@@ -142,65 +137,3 @@ def _say_progress(systems: int, counted: bool, seconds: float) -> None:
         expected = counts["samples_expected"] = totals.truths_read * systems
         text = f"{totals.samples_scored:,} of {expected:,} samples scored"
     say("INFO", f"{text} after {seconds:.0f} s", seconds=round(seconds), **counts)
-
-
-class MetricsFile:
-    """A file of metrics in the text format of Prometheus, as the textfile collector of node_exporter reads it.
-
-    path: None for no file. It is written atomically when the run starts, and again when it has ended, however it ended,
-    with the exit code and the main metrics of each system. The times are those of this machine.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        # A command whose configuration cannot be read ends without a benchmark.
-        self._labels = {"benchmark": "", "version": VERSION}
-        self._started = time.time()
-        self.exit_code: int | None = None
-        self.values: list[tuple[str, dict[str, str], float]] = []
-
-    def start(self, benchmark: str) -> None:
-        """Writes that the run has started; raises UsageError if the file cannot be written."""
-        self._labels["benchmark"] = benchmark
-        with as_output_errors(f"--metrics-file {self._path}"):
-            self._write()
-
-    @contextlib.contextmanager
-    def ended(self) -> Iterator[None]:
-        """Writes the file after this block if the block sets the exit code or raises an error."""
-        try:
-            yield
-        except BaseException as error:
-            self.exit_code = code_of(error)
-            raise
-        finally:
-            if self.exit_code is not None:
-                with contextlib.suppress(OSError, ValueError):
-                    self._write()
-
-    def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:
-        """Adds the main metrics of a summary."""
-        for system, result in document["systems"].items():
-            for name in metrics:
-                if (value := result["values"].get(name)) is not None:
-                    self.values.append(("value", {"system": system, "metric": name}, value))
-
-    def _write(self) -> None:
-        if self._path is None:
-            return
-        now = time.time()
-        values = {"run_running": self.exit_code is None, "run_start_time_seconds": self._started}
-        values["run_duration_seconds"] = now - self._started
-        if self.exit_code is not None:
-            values |= {"run_exit_code": self.exit_code, "run_end_time_seconds": now}
-        lines: dict[str, None] = {}
-        for name, more, value in [*((name, {}, value) for name, value in values.items()), *self.values]:
-            labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in {**self._labels, **more}.items())
-            lines[f"# TYPE beamscore_{name} gauge\n"] = None
-            lines[f"beamscore_{name}{{{labels}}} {float(value):.17g}\n"] = None
-        path = self._path if posixpath.dirname(self._path) else f"./{self._path}"
-        write_file(path, "".join(lines).encode())
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

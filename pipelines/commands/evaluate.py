@@ -59,24 +59,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
     if not parsed.check:
         remove_verdicts(parsed)
-    metrics_file = console.MetricsFile(None if parsed.check else parsed.metrics_file)
-    with metrics_file.ended():
-        configuration = configuration_of(parsed)
-    # The configuration may name the output: only now is it known that the file may be written.
+    configuration = configuration_of(parsed)
+    # The configuration may name the output: only now is it known that the files may be written.
     check_files(parsed, configuration.settings.output)
-    metrics_file.start(configuration.benchmark.name)
-    with metrics_file.ended():
-        metrics_file.exit_code = _run(parsed, options, configuration, metrics_file)
-    return metrics_file.exit_code
-
-
-def _run(
-    parsed: argparse.Namespace,
-    options: PipelineOptions,
-    configuration: Configuration,
-    metrics_file: console.MetricsFile,
-) -> int:
-    """Checks what the run needs, then evaluates, or hands the job over, or says with `--check` what it would do."""
     require_baseline(parsed, configuration)
     _check_options(parsed, configuration, launch.is_detached(options))
     baseline = read_baseline(parsed, configuration, output=configuration.settings.output)
@@ -105,12 +90,10 @@ def _run(
         build = partial(build_evaluation, plan=plan)
         note = ". Gates are not judged: run `beamscore gate` when it has ended"
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT, note)
-    return _evaluate(parsed, options, plan, metrics_file)
+    return _evaluate(parsed, options, plan)
 
 
-def _evaluate(
-    parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, metrics_file: console.MetricsFile
-) -> int:
+def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan) -> int:
     """Evaluates, and returns the exit code.
 
     If nothing of a system was scored, only the reason for that is reported, and no other failure of the system.
@@ -124,7 +107,6 @@ def _evaluate(
         published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT, on_success)
     run, configuration = Run.published_at(plan.output, published), plan.configuration
     document, causes = run.summary.document(), stored_causes(run.provenance)
-    metrics_file.add_values(document, configuration.benchmark.main_metrics())
     unscored = why_unscored(document, plan.inputs, causes)
     failures, decision = list(unscored.values()), decide([])
     if "" not in unscored:
@@ -185,9 +167,8 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
             raise UsageError(
                 f"--{name} {path}: the job continues without this command; run `beamscore gate` when it has ended"
             )
-    for option, is_given in (("--resume", parsed.resume), ("--metrics-file", parsed.metrics_file)):
-        if is_given and is_detached:
-            raise UsageError(f"{option}: not for a job that continues without this command")
+    if parsed.resume and is_detached:
+        raise UsageError("--resume: not for a job that continues without this command")
     for name, what in (("resume", "kept"), ("reuse", "reused")):
         if getattr(parsed, name) and configuration.settings.repeats:
             raise UsageError(f"--{name}: scores of samples with repeats cannot be {what}; leave it out")

@@ -35,7 +35,6 @@ from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 _BEGINNINGS = {
     "junit": (b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites>",),
     "markdown": tuple(f"**{word}** ".encode() for word in ("PASS", "FAIL", "INVALID", "INCONCLUSIVE")),
-    "metrics_file": (b"# TYPE beamscore_",),
 }
 """By option, how a file begins that an earlier command wrote: it is replaced, and any other is its owner's."""
 

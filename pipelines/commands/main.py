@@ -66,8 +66,8 @@ def _run(arguments: list[str]) -> int:
             f"{rest[0]}: no option takes this argument; quote patterns so that the shell does not expand them"
         )
     takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
-    # A command with such a file first removes that of an earlier run, or writes how it ended, even if it fails.
-    if takes_config and not any(getattr(parsed, name, None) for name in ("junit", "markdown", "metrics_file")):
+    # A command with such a file first removes that of an earlier run, even if it fails.
+    if takes_config and not any(getattr(parsed, name, None) for name in ("junit", "markdown")):
         configuration_of(parsed)
     parsed.command_line = ["beamscore", *arguments]
     if rest or parsed.command not in RUN_NO_PIPELINE or any("://" in each for each in arguments):

@@ -1,14 +1,12 @@
-"""What tells of a run: tables and progress on the console, lines of JSON, and a file of metrics for Prometheus."""
+"""What tells of a run: tables and progress on the console, and lines of JSON."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import json
 import logging
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -16,8 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from beamscore.metrics.version import VERSION
-from beamscore.pipelines.commands import console, evaluate, messages
+from beamscore.pipelines.commands import console, messages
 from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric
 from beamscore.pipelines.runners import launch
 from beamscore.pipelines.runs.documents import coverage_document
@@ -27,14 +24,6 @@ from tests.runs import command, write_lines
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
 PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
-LINE = re.compile(r'([a-z_]+)\{(?:[a-z]+="(?:[^"\\]|\\.)*",?)+?(metric="([a-z_]+)")?\} ([-+0-9.e]+)')
-
-
-def values(path: Path) -> dict[str, float]:
-    """Returns the metrics of a textfile for Prometheus by name, those of the benchmark with their own behind it."""
-    matches = [LINE.fullmatch(line) for line in path.read_text().splitlines() if not line.startswith("# ")]
-    assert all(matches)
-    return {f"{match[1]} {match[3] or ''}".strip(): float(match[4]) for match in matches if match}
 
 
 @pytest.fixture
@@ -140,62 +129,6 @@ def test_a_comparison_has_a_row_for_each_metric_that_a_side_has(capsys: pytest.C
         ["hmean", "–", "0.5000", "–", "–", "not compared"],
         ["recall", "0.5000", "–", "–", "–", "not compared"],
     ]
-
-
-def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_path: Path) -> None:
-    path = tmp_path / "node" / "beamscore.prom"
-    assert command(*given, "--metrics-file", path)[0] == 0
-    found = values(path)
-    start, end, took = (found.pop(f"beamscore_run_{name}_seconds") for name in ("start_time", "end_time", "duration"))
-    assert (0 < took < 600, round(end - start - took, 3)) == (True, 0)
-    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())["systems"]["predictions"]["values"]
-    named = {f"beamscore_value {name}": summary[name] for name in ("exact_match", "similarity")}
-    assert found == {"beamscore_run_running": 0, "beamscore_run_exit_code": 0, **named}
-    labels = f'{{benchmark="toy",version="{VERSION}"}} 0\n'
-    assert f"# TYPE beamscore_run_running gauge\nbeamscore_run_running{labels}" in path.read_text()
-    assert [each.name for each in path.parent.iterdir()] == ["beamscore.prom"]
-
-
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        (("--predictions", "p.jsonl.gz"), 2),
-        (("--predictions", "gone.jsonl"), 2),
-        (("--baseline", "gone.txt"), 2),
-        (("--reuse", "gone"), 2),
-        (("--output", "t.jsonl"), 2),
-        (("--junit", "j.xml"), 2),
-        (("--set", "missing=x"), 2),
-        (("--runner=FlinkRunner", "--no_wait_until_finish"), 2),
-        (OSError(errno.ENOSPC, "no space"), 2),
-        (KeyboardInterrupt(), 130),
-        (LookupError("a defect"), 3),
-    ],
-    ids=str,
-)
-def test_whatever_ends_a_command_its_exit_code_replaces_the_one_before(
-    given: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    more: tuple[str, ...] | BaseException,
-    code: int,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "p.jsonl.gz").write_bytes(b"\x1f\x8b")
-    path = tmp_path / "m.prom"
-    path.write_text("# TYPE beamscore_run_exit_code gauge\nbeamscore_run_exit_code 0\n")
-    before = path.read_bytes()
-    if isinstance(more, BaseException):
-        monkeypatch.setattr(evaluate, "plan_evaluation", Mock(side_effect=more))
-        more = ()
-    for check in (("--check",), ()):
-        assert path.read_bytes() == before
-        ended, _, stderr = command(*given, *more, "--metrics-file", path, *check)
-    assert ended == code
-    refused = "--metrics-file: not for a job that continues without this command"
-    assert (refused in stderr) == ("--no_wait_until_finish" in more)
-    found = values(path)
-    assert (found["beamscore_run_exit_code"], found["beamscore_run_running"], len(found)) == (code, 0, 5)
 
 
 def test_the_log_of_beam_has_the_format_of_our_messages(capfd: pytest.CaptureFixture[str]) -> None:

@@ -192,7 +192,7 @@ def test_no_file_that_is_read_or_part_of_a_run_is_replaced(nights: Path, tmp_pat
     sides = ("--ground-truth", tmp_path / "t.*", f"--predictions=a={truths}", "--slice", "kind")
     given = ("evaluate", config, *sides, "--baseline", blessed)
     for path in [*files, tmp_path / "out" / "report.md", tmp_path]:
-        for option in ("--junit", "--markdown", "--metrics-file"):
+        for option in ("--junit", "--markdown"):
             for check in ((), ("--check",)):
                 code, _, stderr = command(*given, option, path, *check)
                 said = f"{option} {path}: is of a run, or holds what this option never wrote; give another path"

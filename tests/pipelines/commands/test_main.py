@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib.metadata
 import itertools
@@ -119,6 +120,8 @@ def test_interrupts_leave_a_whole_result_and_defects_are_shown(corpus: Path, mon
     code, stdout, stderr = command("evaluate", "toy", *INPUTS)
     assert (code, stdout, stderr.splitlines()[-1]) == (3, "", "LookupError: a defect")
     assert stderr.startswith("Traceback")
+    monkeypatch.setattr(launch, "run", Mock(side_effect=OSError(errno.ENOSPC, "no space")))
+    assert "a disk is full, or standard output goes to one" in refused("evaluate", "toy", *INPUTS)
     assert signal.getsignal(signal.SIGINT) is handler
 
 

@@ -86,11 +86,11 @@ USAGE = {
     "EVALUATE --runner=no.such.Runner": "--runner no.such.Runner: ",
     "EVALUATE --output t.jsonl": "--output t.jsonl: cannot be written: ",
     "EVALUATE --output /proc/out": "--output /proc/out: cannot be written: ",
-    "EVALUATE --metrics-file t.jsonl/m.prom": "--metrics-file t.jsonl/m.prom: cannot be written: ",
     "DETACHED --resume": "--resume: not for a job that continues without this command",
     "DETACHED --junit j.xml --set gates.exact_match.minimum=0": "--junit j.xml: the job continues without this command",
     # Gates that could not be judged are refused before the run.
     "EVALUATE --junit j.xml": "--junit j.xml: there are no verdicts to write; the configuration has no gates",
+    "EVALUATE --reuse x": "x/summary.json: no finished run is here",
     "EVALUATE --baseline out": "--baseline out/summary.json: no finished run is here",
     "EVALUATE --set 'gates.exact_match @ page=1.minimum=0'": "gates.exact_match @ page=1: the run does not slice by",
     "EVALUATE --set 'gates.exact_match={minimum: 0, system: x}'": "gates.exact_match.system: ",
