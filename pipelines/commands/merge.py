@@ -106,24 +106,20 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     entries = [(number, path) for number, run in enumerate(runs) for path in run.quarantine]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
-    count = len(runs)
     # Beam encodes an `int` in 64 bits, and there may be more runs.
     ids = (
         rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, Any]),
-        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids, count).with_output_types(tuple[str, Any]),
+        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids).with_output_types(tuple[str, Any]),
     )
     shared = (
         ids
         | "AllIds" >> beam.Flatten()
         | "RunsOfId" >> beam.CombinePerKey(lambda runs: functools.reduce(operator.or_, runs, 0))
-        | "Overlaps" >> beam.Filter(lambda item: _either(item[1], count).bit_count() > 1)
+        | "Overlaps" >> beam.Filter(lambda item: item[1].bit_count() > 1)
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
-        # Of ids that are in several runs, those of samples come before those of predictions alone.
-        "overlaps": shared
-        | "FirstOverlaps"
-        >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN, key=lambda item: (_is_of_predictions(item[1], count), item)),
+        "overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
         "worst": rows
         | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
@@ -139,9 +135,7 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     (shared,) = parts["overlaps"]
     if shared:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shared)
-        hint = "merge runs over disjoint samples"
-        if all(_is_of_predictions(runs, len(plan.runs)) for _, runs in shared):
-            hint = "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+        hint = "merge runs over disjoint samples, each with the predictions of its own samples alone"
         raise InputProblem(f"sample_ids are in more than one of the runs, such as {named}; {hint}")
     try:
         runs = [Run.read(path) for path, _ in plan.runs]
@@ -273,18 +267,7 @@ def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _named(plan: MergePlan, runs: int) -> str:
-    either = _either(runs, len(plan.runs))
-    return " and ".join(path for number, (path, _) in enumerate(plan.runs) if either >> number & 1)
-
-
-def _either(runs: int, count: int) -> int:
-    """Returns the bits of the runs that have a sample_id: the first `count` are of samples, the next of predictions."""
-    return (runs | runs >> count) % (1 << count)
-
-
-def _is_of_predictions(runs: int, count: int) -> bool:
-    """Returns whether at most one of the runs has a sample_id as a sample, so that they share predictions alone."""
-    return (runs % (1 << count)).bit_count() < 2
+    return " and ".join(path for number, (path, _) in enumerate(plan.runs) if runs >> number & 1)
 
 
 def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
@@ -294,14 +277,11 @@ def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
             yield sample_id, 1 << file[0]
 
 
-def _quarantined_ids(file: File, runs: int) -> Iterator[tuple[str, int]]:
-    """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another.
-
-    runs: how many there are; the bits of the runs with a prediction follow the bits of those with a sample.
-    """
+def _quarantined_ids(file: File) -> Iterator[tuple[str, int]]:
+    """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another."""
     for entry in _entries(file):
         if entry.sample_id is not None:
-            yield entry.sample_id, 1 << file[0] + (0 if entry.side == "ground_truth" else runs)
+            yield entry.sample_id, 1 << file[0]
 
 
 def _worst_of_file(file: File, metric: str) -> Iterator[tuple[str, Worst]]:
