@@ -81,18 +81,10 @@ class FlinkCluster:
     may hold functions of the project, of `__main__` and local ones, but none of the test modules.
     """
 
-    def __init__(
-        self,
-        folder: Path | None = None,
-        task_managers: int = 2,
-        slots: int = 1,
-        address: str = "localhost",
-        prefixes: Sequence[Sequence[str]] = ((),),
-    ) -> None:
+    def __init__(self, folder: Path | None = None, task_managers: int = 2, slots: int = 1) -> None:
         """Prepares a cluster that keeps its files in `folder`; without one, in a new folder that is kept.
 
-        slots: of each TaskManager. address: where the TaskManagers find all else. prefixes: what stands before the
-        command of the first TaskManager, the second and so on, over again where there are more.
+        slots: of each TaskManager.
         """
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
@@ -101,12 +93,12 @@ class FlinkCluster:
         self.project = self.folder / "project"
         """The folder that Python finds the project in, as it was when the cluster started."""
         rest, rpc, blobs, self._job_port, self._artifact_port = free_ports(5)
-        self.master = f"{address}:{rest}"
+        self.master = f"localhost:{rest}"
         """What --flink_master is given."""
-        self._wanted, self._slots, self._prefixes = task_managers, slots, prefixes
+        self._wanted, self._slots = task_managers, slots
         self._task_managers: list[Server] = []
         self._servers: list[Server] = []
-        self._settings = _settings(self.folder, address, rest, rpc, blobs, slots)
+        self._settings = _settings(self.folder, rest, rpc, blobs, slots)
 
     def __enter__(self) -> FlinkCluster:
         try:
@@ -140,7 +132,7 @@ class FlinkCluster:
         number = len(self._task_managers)
         started = self._run(
             f"taskmanager-{number}", memory, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-            "--configDir", str(self.folder / "conf"), prefix=self._prefixes[number % len(self._prefixes)],
+            "--configDir", str(self.folder / "conf"),
         )  # fmt: skip
         self._task_managers.append(started)
 
@@ -203,27 +195,23 @@ class FlinkCluster:
         ):
             await_servers(what, ready, self._servers, START_SECONDS)
 
-    def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str, prefix: Sequence[str] = ()) -> Server:
+    def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str) -> Server:
         log4j = f"-Dlog4j.configurationFile={self.folder / 'conf' / 'log4j.properties'}"
         scratch = f"-Djava.io.tmpdir={self.folder / 'tmp'}"
-        command = [*prefix, *_JAVA, *memory, log4j, scratch, "-cp", class_path(), main, *arguments]
+        command = [*_JAVA, *memory, log4j, scratch, "-cp", class_path(), main, *arguments]
         self._servers.append(start_server(name, command, self.logs, self.folder))
         return self._servers[-1]
 
 
-def _settings(folder: Path, address: str, rest: int, rpc: int, blobs: int, slots: int) -> dict[str, str | int | float]:
+def _settings(folder: Path, rest: int, rpc: int, blobs: int, slots: int) -> dict[str, str | int | float]:
     """Returns Flink's configuration; memory is named in full, as the processes are started without Flink's scripts."""
-    is_here = address == "localhost"
-    binding = ("jobmanager.bind-host", "rest.bind-address", "taskmanager.bind-host")
+    addresses = ("jobmanager.rpc.address", "jobmanager.bind-host", "rest.address", "rest.bind-address",
+                 "taskmanager.host", "taskmanager.bind-host")  # fmt: skip
     return {
-        "jobmanager.rpc.address": address,
+        **dict.fromkeys(addresses, "localhost"),
         "jobmanager.rpc.port": rpc,
         "blob.server.port": blobs,
-        "rest.address": address,
         "rest.port": rest,
-        **dict.fromkeys(binding, address if is_here else "0.0.0.0"),
-        # Elsewhere a TaskManager knows its own address by the way to the others.
-        **({"taskmanager.host": address} if is_here else {"taskmanager.network.bind-policy": "ip"}),
         "taskmanager.numberOfTaskSlots": slots,
         "taskmanager.cpu.cores": float(slots),
         "taskmanager.memory.framework.heap.size": f"{FRAMEWORK_MIB}m",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-import subprocess
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -20,67 +18,21 @@ from tests.servers import await_servers, bare_environment, end_servers, free_por
 
 SLOTS = 2
 KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}", f"--parallelism={SLOTS}")
-BRIDGE, HERE = "beamscore", "10.73.0.1"
-PORT = 50_000
-"""The port of a pool on a machine of its own, as each machine of a cluster has to have it at the same one."""
-
-
-class Machine(NamedTuple):
-    """A machine, which has the files of this one and an address of its own: a namespace of the network."""
-
-    name: str
-    address: str
-
-    @property
-    def prefix(self) -> list[str]:
-        return ["ip", "netns", "exec", self.name]
 
 
 @contextlib.contextmanager
-def machines(count: int) -> Iterator[list[Machine]]:
-    """Makes machines, which reach this one at HERE; raises OSError where it is not allowed to make any."""
-    made = [Machine(f"{BRIDGE}{number}", f"10.73.0.{number + 2}") for number in range(count)]
-    make = [f"link add {BRIDGE} type bridge", f"addr add {HERE}/24 dev {BRIDGE}", f"link set {BRIDGE} up"]
-    for name, address in made:
-        make += [
-            *(f"netns add {name}", f"link add {name} type veth peer name inside netns {name}"),
-            *(f"link set {name} master {BRIDGE} up", f"netns exec {name} ip addr add {address}/24 dev inside"),
-            *(f"netns exec {name} ip link set inside up", f"netns exec {name} ip link set lo up"),
-        ]
-    remove = [f"link del {BRIDGE}", *(f"netns del {machine.name}" for machine in made)]
-    # Those that a run has left that was killed.
-    _ip(remove, "-force")
-    try:
-        problem = _ip(make)
-        if problem:
-            raise OSError(problem)
-        yield made
-    finally:
-        _ip(remove, "-force")
-
-
-def _ip(commands: Sequence[str], *flags: str) -> str:
-    """Configures the network by the program `ip`; returns what went wrong."""
-    batch = ["ip", *flags, "-batch", "-"]
-    return subprocess.run(batch, input="\n".join(commands), capture_output=True, text=True, check=False).stderr.strip()
-
-
-@contextlib.contextmanager
-def worker_pool(
-    folder: Path, more: Mapping[str, str], executable: Path | None = None, machine: Machine | None = None
-) -> Iterator[list[str]]:
+def worker_pool(folder: Path, more: Mapping[str, str], executable: Path | None = None) -> Iterator[list[str]]:
     """Runs a pool of workers in `folder`, as it runs beside each TaskManager; gives the pipeline options that use it.
 
     more: variables of the environment. executable: what starts a worker by the contract of Beam's containers, as the
-    pool in an image has it; without one, the pool starts workers itself. machine: where it runs, by default here.
+    pool in an image has it; without one, the pool starts workers itself.
     """
-    python, (port,) = worker_python(), [PORT] if machine else free_ports(1)
-    prefix, host = (machine.prefix, machine.address) if machine else ([], "localhost")
-    command = [*prefix, str(python), "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
+    python, (port,) = worker_python(), free_ports(1)
+    command = [str(python), "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
     command += [f"--container_executable={executable}"] if executable else []
     pool = start_server("pool", command, folder, folder, {**bare_environment(python), **more})
     try:
-        await_servers("the pool", lambda: listens(port, host), [pool], 60)
+        await_servers("the pool", lambda: listens(port), [pool], 60)
         yield ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
     finally:
         end_servers([pool])
@@ -134,25 +86,6 @@ def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(
         there = evaluate_chart(tmp_path / "out", *flink_runner(single, tmp_path), *KEPT, *pool)
     assert there.bytes() == here.bytes()
     assert started_workers(tmp_path) == SLOTS, "one for each slot, kept from stage to stage"
-
-
-def test_machines_that_have_a_pool_each(here: Run, tmp_path: Path) -> None:
-    """Each TaskManager finds the workers beside it, under an address that is the same for all."""
-    with contextlib.ExitStack() as stack:
-        try:
-            made = stack.enter_context(machines(2))
-        except OSError as error:
-            pytest.skip(f"machines cannot be made here: {error}")
-        prefixes = [machine.prefix for machine in made]
-        cluster = stack.enter_context(FlinkCluster(tmp_path / "flink", address=HERE, prefixes=prefixes))
-        pool: list[str] = []
-        for machine in made:
-            (tmp_path / machine.name).mkdir()
-            path = {"PYTHONPATH": str(cluster.project)}
-            pool = stack.enter_context(worker_pool(tmp_path / machine.name, path, machine=machine))
-        there = evaluate_chart(tmp_path / "out", *flink_runner(cluster, tmp_path), *KEPT, *pool)
-        assert there.bytes() == here.bytes()
-        assert all(started_workers(tmp_path / machine.name) for machine in made)
 
 
 def test_a_job_server_that_runs_already_with_a_pool_of_workers_in_containers(
