@@ -288,9 +288,6 @@ def parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
         command.set_defaults(command=name, **({"configuration": None} if _CONFIG in options else {}))
         command.add_argument("--verbose", action="store_true", help="show the log of Beam too")
-        command.add_argument(
-            "--log-format", choices=["text", "json"], default="text", help="how messages are written (default: text)"
-        )
         command.epilog = "Any option of a Beam pipeline may follow, such as --runner or --direct_num_workers."
         for option in options:
             alternatives = command.add_mutually_exclusive_group() if isinstance(option, list) else command

@@ -136,7 +136,7 @@ def write_records(
     with open_file(rejected.path) as stream:
         count = sum(1 for _ in stream)
     subject = "record or source was" if count == 1 else "records or sources were"
-    say("ERROR", f"{count} {subject} rejected; {rejected.path} says which and why", rejected=count)
+    say(f"{count} {subject} rejected; {rejected.path} says which and why")
     return FAILED
 
 

@@ -128,12 +128,10 @@ def _show_progress(progress: Progress, systems: int) -> None:
 def _say_progress(systems: int, counted: bool, seconds: float) -> None:
     """Writes a line; counted: whether the counts of the workers can be read here, otherwise it has only the time."""
     if not counted:
-        say("INFO", f"running for {seconds:.0f} s; see the runner for its progress", seconds=round(seconds))
+        say(f"running for {seconds:.0f} s; see the runner for its progress")
         return
     totals = PROGRESS.with_others()
-    counts = {"records_read": totals.records_read, "samples_scored": totals.samples_scored}
     text = f"{totals.records_read:,} records read"
     if totals.samples_scored:
-        expected = counts["samples_expected"] = totals.truths_read * systems
-        text = f"{totals.samples_scored:,} of {expected:,} samples scored"
-    say("INFO", f"{text} after {seconds:.0f} s", seconds=round(seconds), **counts)
+        text = f"{totals.samples_scored:,} of {totals.truths_read * systems:,} samples scored"
+    say(f"{text} after {seconds:.0f} s")

@@ -200,7 +200,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
         if isinstance(line, str):
             print(printable(line))
     for problem in problems:
-        say("ERROR", problem.message)
+        say(problem.message)
     return WRONG_USAGE if problems else DONE
 
 

@@ -196,7 +196,7 @@ class JudgedRun:
         """
         warn(decision.warnings)
         for line in [*self.failures, *decision.failures, *decision.inconclusive]:
-            say("ERROR", printable(line))
+            say(printable(line))
         if parsed.junit:
             with as_output_errors(f"--junit {parsed.junit}"):
                 write_file(parsed.junit, junit(self.title, self.verdicts, self.failures))

@@ -11,6 +11,7 @@ import atexit
 import gc
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -25,10 +26,9 @@ from .messages import (
     INTERRUPTED,
     code_of,
     say,
-    say_defect,
+    show_log,
     signals,
     stop_output,
-    use_format,
 )
 
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
@@ -55,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     # Needed before the rest of the command line is parsed.
-    words = " ".join(arguments).replace("=", " ")
-    use_format("json" if "--log-format json" in words else "text", "--verbose" in arguments)
+    show_log("--verbose" in arguments)
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         hint = nearest(arguments[0], COMMANDS)
         raise UsageError(f"{arguments[0]}: there is no such command{hint}; see beamscore --help")
@@ -106,13 +105,13 @@ def _failed(error: BaseException) -> int:
     """Reports the error that ended the command, and returns the exit code."""
     code, full = code_of(error), f"{error}: a disk is full, or standard output goes to one; make room and run again"
     if code == INTERRUPTED:
-        say("ERROR", "interrupted")
+        say("interrupted")
     elif code == DONE:
         # Python must not fail on it again at exit.
         stop_output()
     elif code == CRASHED:
         # A defect is shown with its traceback, and has a different exit code from wrong usage.
-        say_defect(error)
+        traceback.print_exception(error)
     else:
-        say("ERROR", str(as_usage_error(error) or full))
+        say(str(as_usage_error(error) or full))
     return code

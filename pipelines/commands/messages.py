@@ -1,22 +1,16 @@
-"""The messages of a command on standard error, its exit codes, and its handling of Ctrl-C and SIGTERM.
-
-Messages are plain lines for a person, or one JSON object per line for a log collector.
-"""
+"""The messages of a command on standard error, its exit codes, and its handling of Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime
 import errno
-import json
 import logging
 import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NoReturn
+from typing import NoReturn
 
 from ...transforms.records import printable
 from ..config.errors import as_usage_error
@@ -24,65 +18,26 @@ from ..runners.lifetime import terminate_workers
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-Level = Literal["INFO", "WARNING", "ERROR"]
 
-_as_json = False
-
-
-def use_format(name: str, verbose: bool) -> None:
-    """Sets the format of messages and of Beam's log, `text` or `json`.
-
-    Beam's log is kept off the console unless `verbose` is set.
-    """
-    global _as_json
-    _as_json = name == "json"
+def show_log(verbose: bool) -> None:
+    """Keeps Beam's log off the console unless `verbose` is set."""
     logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
-    if _as_json:
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(_JsonFormatter())
 
 
-def say(level: Level, message: str, **fields: Any) -> None:
-    """Writes one line; the fields appear only in JSON."""
-    if _as_json:
-        print(_json(level, message, fields), file=sys.stderr, flush=True)
-    else:
-        word = "warning: " if level == "WARNING" else ""
-        print(f"beamscore: {word}{message}", file=sys.stderr, flush=True)
+def say(message: str) -> None:
+    """Writes one line."""
+    print(f"beamscore: {message}", file=sys.stderr, flush=True)
 
 
 def warn(warnings: Iterable[str]) -> None:
     """Writes warnings, a line each."""
     for warning in warnings:
-        say("WARNING", printable(warning))
+        say(f"warning: {printable(warning)}")
 
 
 def stop_output() -> None:
     """Discards further output: its reader, such as `head`, has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def say_defect(error: BaseException) -> None:
-    """Writes an error with its traceback."""
-    lines = traceback.format_exception(error)
-    if _as_json:
-        say("ERROR", lines[-1].strip(), traceback="".join(lines))
-    else:
-        sys.stderr.write("".join(lines))
-
-
-def _json(level: str, message: str, fields: dict[str, Any]) -> str:
-    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-    return json.dumps({"time": now, "level": level, "message": message, **fields}, ensure_ascii=False)
-
-
-class _JsonFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        """Returns a record of Python's logging as one line."""
-        fields = {"logger": record.name}
-        if record.exc_info:
-            fields["traceback"] = self.formatException(record.exc_info)
-        return _json(record.levelname, record.getMessage(), fields)
 
 
 _interrupted = threading.Event()
@@ -132,5 +87,5 @@ def without_page(code: int, page: str, problem: str | None, instead: str) -> int
     """Returns `code`; if the page has a problem, reports it and returns CRASHED in place of 0."""
     if problem is None:
         return code
-    say("ERROR", printable(f"{page} could not be made: {problem}; {instead} has the result"))
+    say(printable(f"{page} could not be made: {problem}; {instead} has the result"))
     return code or CRASHED

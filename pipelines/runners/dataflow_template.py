@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command.main(command_line(sys.argv[1:] if arguments is None else arguments))
     except UsageError as error:
-        say("ERROR", str(error))
+        say(str(error))
         return WRONG_USAGE
 
 

@@ -16,7 +16,7 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure
 from beamscore.pipelines.commands import main
-from beamscore.pipelines.commands.messages import use_format
+from beamscore.pipelines.commands.messages import show_log
 from tests.bench.corpus import Corpus
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import make_benchmark
@@ -66,7 +66,7 @@ def _decoded(path: Path, kind: type[Any]) -> Iterator[tuple[str, Any]]:
 
 def evaluate(corpus: Corpus, processes: int) -> Cost:
     """The whole evaluation, with intervals, samples and report."""
-    use_format("text", False)
+    show_log(verbose=False)
     with tempfile.TemporaryDirectory() as output:
         inputs = [f"--ground-truth={corpus.ground_truth}", f"--predictions={corpus.predictions}"]
         arguments = ["evaluate", corpus.benchmark, *inputs, "--output", output, "--quiet", f"--processes={processes}"]
