@@ -15,7 +15,6 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import record_fields
-from ...metrics.common.text import nearest
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.publication import (
     ask_to_keep,
@@ -26,14 +25,11 @@ from ...transforms.io.publication import (
     remove_kept,
 )
 from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
-from ...transforms.records import GROUND_TRUTH, ColumnsReader, InputProblem, printable
+from ...transforms.records import GROUND_TRUTH, InputProblem, printable
 from ...transforms.repeats import REPEAT, label_of
 from ...transforms.rows import ReusedRows
-from ...transforms.scored import json_value
-from ...transforms.slice_labels import slices_of
 from ..api.scorer import Scorer
 from ..config.errors import UsageError, as_input_errors, one_line
-from ..config.gates import gate_target
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
 from ..inputs.inputs import Inputs
@@ -192,7 +188,6 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     for system, name in enumerate(inputs.systems):
         if first[GROUND_TRUTH].by_id and first[system].by_id:
             lines += _check_scores(configuration, name, first[GROUND_TRUTH], first[system])
-    lines += _check_slices(configuration, first[GROUND_TRUTH])
     if settings.output:
         lines += _check_output(settings.output, inputs)
     problems = [line for line in lines if isinstance(line, InputProblem)]
@@ -285,23 +280,6 @@ def _check_scores(
             yield InputProblem(f"pairs{of_system(name)}: all of the first {count} {told}")
         else:
             yield f"  {count} of them {told}"
-
-
-def _check_slices(configuration: Configuration, truths: FirstRecords) -> Iterator[str | InputProblem]:
-    """Yields the gates on slices that no ground truth is in, if these are all records."""
-    if not truths.whole or not truths.by_id:
-        return
-    columns, slices = configuration.columns(), configuration.slice_indexes()
-    reader, labels = ColumnsReader(columns), set[str]()
-    for record in truths.by_id.values():
-        with contextlib.suppress(msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-            found = slices_of(columns, slices, [*map(json_value, reader.read(record))])
-            labels.update(each.label for each in found)
-    for key, gate in configuration.settings.gates.items():
-        target = gate_target(key, type(configuration.benchmark))
-        if target is not None and target.label and target.label not in labels:
-            problem = f"gates.{key}: the run has no slice {target.label}{nearest(target.label, labels)}"
-            yield InputProblem(problem) if gate.tier == "blocking" else f"  {problem}"
 
 
 def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:

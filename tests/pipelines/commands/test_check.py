@@ -92,18 +92,6 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
 
 
-def test_gates_on_a_slice_without_records_are_refused_or_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that change no exit code are told."""
-    key = "gates.exact_match @ kind=7"
-    told, flags = f"{key}: the run has no slice kind=7 (did you mean kind=1?)", ("--slice", "kind", "--set")
-    assert check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0")[::2] == (2, f"beamscore: {told}\n")
-    advisory = check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0", "--set", f"{key}.tier=advisory")
-    assert (advisory[0], advisory[1][-1], advisory[2]) == (0, f"  {told}", "")
-    assert check("t.jsonl", "p.jsonl", *flags, f"{key[:-1]}1.minimum=0")[::2] == (0, "")
-    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.RECORDS_LOOKED_AT", 29)
-    assert check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0")[::2] == (0, "")
-
-
 NO_ID = "predictions: no predicted sample_id is in the ground truth"
 NO_FIELD = "predictions: no record has a field that toy reads, text; they have"
 UNREAD = "the run reads no such field"
