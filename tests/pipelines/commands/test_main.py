@@ -73,20 +73,6 @@ def test_columns_that_no_record_has_are_told_at_the_end(corpus: Path) -> None:
     assert f"**Warning:** {column} " in run.report
 
 
-def test_an_interrupt_while_the_command_is_imported_is_told_in_one_line() -> None:
-    code = (
-        "import sys\n"
-        "from beamscore.pipelines.commands.__main__ import main\n"
-        "class Interrupted:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name == 'msgspec': raise KeyboardInterrupt\n"
-        "sys.meta_path.insert(0, Interrupted())\n"
-        "sys.exit(main())\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "beamscore: interrupted\n")
-
-
 def test_interrupts_leave_a_whole_result_and_defects_are_shown(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a runner makes of the signal."""
     run = launch.run
