@@ -90,8 +90,9 @@ class Totals:
     """The scores so far, and what messages need of both sides; see pipelines.inputs.mismatch.Inputs.
 
     slices: the totals of each slice. outcomes: the counts of reading and pairing by side, see `ReadRecords`. seen: the
-    first records of each side. numbered: the number of samples paired by position. repeats: those of the predictions,
-    if any; they are the same in each update, as an earlier sample lacks the repeats of later ones.
+    first records of each side. rows: that of each sample, by its id. numbered: the number of samples paired by
+    position. repeats: those of the predictions, if any; they are the same in each update, as an earlier sample lacks
+    the repeats of later ones.
     """
 
     systems = (DEFAULT_SYSTEM,)
@@ -104,27 +105,18 @@ class Totals:
         self.seen = {GROUND_TRUTH: FirstRecords(), 0: FirstRecords()}
         self.numbered = 0
         self.repeats: frozenset[str] = frozenset()
-        self._rows: dict[str, ScoredSample] = {}
-        self._last: dict[str, ScoredSample] = {}
+        self.rows: dict[str, ScoredSample] = {}
 
     def first_records(self, side: int) -> FirstRecords:
         """Returns the first records of a side."""
         return self.seen[side]
-
-    @property
-    def rows(self) -> dict[str, ScoredSample]:
-        """The row of each sample, by its id."""
-        # An interrupted update is repeated by the next call, with the same result.
-        self._rows.update(self._last)
-        self._last = {}
-        return self._rows
 
     def add(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
         """Adds scored samples; nothing may have been added before."""
         sums = PartialSums(replace(core, max_slices=sys.maxsize))
         sums.add_samples(samples)
         self.slices = dict(sums.flush())
-        self._last = {sample.sample_id: sample for sample in samples}
+        self.rows = {sample.sample_id: sample for sample in samples}
 
     def reject(self, record: EncodedRecord, sample_id: str | None, cause: Cause, message: str) -> None:
         """Adds a record that belongs to no sample."""
@@ -133,7 +125,7 @@ class Totals:
         self.quarantine.append(quarantined(record, self.systems, sample_id, stage, cause, message))
 
     def merge(self, other: Totals) -> None:
-        """Adds the scores of `other`, all or nothing, even if interrupted.
+        """Adds the scores of `other`, or nothing of them.
 
         Raises ValueError if both scored a sample of the same id, or their repeats differ.
         """
@@ -144,23 +136,20 @@ class Totals:
         if both:
             were = "was" if len(both) == 1 else "were"
             raise ValueError(f"{count_of(len(both), 'sample')} {were} scored by both, such as {both[0]!r}")
+        # Sums are added in new totals: an interrupt meanwhile leaves those of before.
         slices = dict(self.slices)
         for key, totals in other.slices.items():
             slices[key] = SliceTotals(BootstrapSums(totals.sums.bootstrap))
             for part in (self.slices.get(key), totals):
                 if part is not None:
                     slices[key].merge(part)
-        merged = {
-            "slices": slices,
-            "outcomes": {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()},
-            "quarantine": [*self.quarantine, *other.quarantine],
-            "seen": {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()},
-            "numbered": self.numbered + other.numbered,
-            "repeats": self.repeats | other.repeats,
-            "_last": dict(other.rows),
-        }
-        # One atomic step.
-        self.__dict__.update(merged)
+        self.slices = slices
+        self.outcomes = {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()}
+        self.quarantine += other.quarantine
+        self.seen = {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()}
+        self.numbered += other.numbered
+        self.repeats |= other.repeats
+        self.rows.update(other.rows)
 
 
 class Scorer:
@@ -185,7 +174,7 @@ class Scorer:
         self._open = False
 
     def update(self, truths: Any, predictions: Any) -> None:
-        """Scores more samples: all of them, or none if it raises or is interrupted.
+        """Scores more samples: all of them, or none if it raises.
 
         truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences or tables of equal
         length whose records have no `sample_id` are paired by position; a prediction may then be None.
@@ -382,7 +371,7 @@ class Scorer:
         return result_of(run, system, samples, warnings, Origin(run, list(totals.quarantine)))
 
     def merge(self, other: Scorer) -> None:
-        """Adds the scores of `other`, of different samples: all, or none if it raises or is interrupted.
+        """Adds the scores of `other`, of different samples: all, or none if it raises.
 
         Raises ValueError if both scored a sample of the same id, or their options differ.
         """
