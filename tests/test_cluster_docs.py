@@ -100,9 +100,6 @@ def test_the_template_is_run_with_its_parameters_of_which_each_is_named() -> Non
     given = dict(each.split("=", 1) for each in re.findall(r"--parameters (\S+)", run))
     assert set(given) <= set(PARAMETERS)
     assert {name for name, parameter in PARAMETERS.items() if not parameter.get("isOptional")} <= set(given)
-    for name, value in given.items():
-        plain = value.strip('"').replace("$IMAGE", "gcr.io/project/beamscore:1").replace("$BUCKET", "bucket")
-        assert all(re.fullmatch(pattern, plain) for pattern in PARAMETERS[name]["regexes"]), name
     _, _, rest = DATAFLOW.read_text().partition("The parameters are options of the command: ")
     assert re.findall(r"`(\w+)`", rest.partition(", the image")[0]) == list(PARAMETERS)
 

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 
 from ..commands import main as command
-from ..commands.messages import WRONG_USAGE, say
-from ..config.errors import UsageError
 
 SEPARATOR = ";"
 """Separates the values of a parameter with several: a template accepts each parameter only once."""
@@ -27,28 +25,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Dataflow's launcher passes each parameter as --name=value, in addition to the options of the job, such as
     --template_location; with that option, the command hands the job over and does not wait for its end.
     """
-    try:
-        return command.main(command_line(sys.argv[1:] if arguments is None else arguments))
-    except UsageError as error:
-        say(str(error))
-        return WRONG_USAGE
+    return command.main(command_line(sys.argv[1:] if arguments is None else arguments))
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
-    """Returns the command line of `beamscore` for the parameters of the template.
-
-    Raises UsageError if `config` is missing.
-    """
-    config, line = "", []
+    """Returns the command line of `beamscore` for the parameters of the template."""
+    config, line = list[str](), list[str]()
     for argument in arguments:
         name, _, text = argument.removeprefix("--").partition("=")
         if name == "config":
-            config = text
+            config = [text]
         elif name in _FLAGS:
             values = [text] if name == "output" else text.split(SEPARATOR)
             line += [f"{_FLAGS[name]}={value.strip()}" for value in values if value.strip()]
         else:
             line.append(argument)
-    if not config:
-        raise UsageError("--config is missing; give a YAML file, or the name of a benchmark")
-    return ["evaluate", config, "--quiet", *line]
+    return ["evaluate", *config, "--quiet", *line]

@@ -1,4 +1,4 @@
-"""The Flex Template: each parameter of its metadata is checked by Dataflow, understood, and reaches the settings."""
+"""The Flex Template: each parameter of its metadata reaches the settings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, WorkerOptions
 
-from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.commands import evaluate as evaluate_command
 from beamscore.pipelines.config.settings import Settings
 from beamscore.pipelines.runners import dataflow_template, launch
@@ -37,54 +35,15 @@ JOB = [
 
 IMAGE = "europe-west1-docker.pkg.dev/a-project/images/beamscore:0.2.0"
 
-EXAMPLES: dict[str, tuple[str, str]] = {
-    "config": (
-        "chart | word_error_rate | gs://bucket/configs/formula.yaml | gs://bucket/a.yml",
-        " | Chart | a chart | configs/chart.yaml | gs://bucket | gs://bucket/a.json | gs://bucket/*.yaml | s3://b/a.yaml",
-    ),
-    "ground_truth": (
-        "gs://bucket/truth.jsonl | gs://bucket/truth-*.parquet | gs://a/x y.jsonl;gs://b/[0-9]*.jsonl.gz",
-        " | truth.jsonl | /truth.jsonl | gs://bucket | gs:///a.jsonl | gs://a/x.jsonl; | gs://a/x;b/y | a=gs://b/c",
-    ),
-    "predictions": (
-        "gs://bucket/p.jsonl | new=gs://bucket/p.jsonl | new=gs://b/p-*.jsonl;old-1.2=gs://b/q.parquet",
-        " | p.jsonl | new=p.jsonl | a b=gs://bucket/p.jsonl | =gs://bucket/p.jsonl | new=gs://b/p;old=q",
-    ),
-    "output": (
-        "gs://bucket/out | gs://bucket/nightly/2026-01-31/",
-        " | out | /tmp/out | gs://bucket | gs://bucket/ | gs://bucket/out-* | gs://bucket/[a] | s3://bucket/out",
-    ),
-    "slices": ("source | source,kind | source;source,kind;tags", " | ; | source; | ,kind | a,,b | a\nb"),
-    "set": (
-        "missing=exclude | gates.cdm.minimum=0.9;bootstrap.replicates=0 | gates.task1.f1[pie].minimum=0.5 | output=",
-        " | missing | =exclude | missing=exclude; | 0=1 | a=1;b",
-    ),
-    "sdk_container_image": (
-        f"{IMAGE} | gcr.io/p/beamscore@sha256:{'0' * 64} | registry:5000/beamscore:latest",
-        " | beamscore | gcr.io/p/beamscore | gcr.io/p/beamscore: | gcr.io/p/beam score:1 | gcr.io/p/b@sha256:00",
-    ),
-}
-"""By parameter, values that Dataflow must take, and must not."""
 
-
-@pytest.mark.parametrize("parameter", METADATA["parameters"], ids=lambda parameter: parameter["name"])
-def test_parameters_have_what_dataflow_asks_for_and_take_what_is_right_alone(parameter: dict[str, Any]) -> None:
+def test_parameters_have_what_dataflow_asks_for() -> None:
     assert (METADATA["name"], bool(METADATA["description"]), METADATA["streaming"]) == ("beamscore", True, False)
-    assert set(parameter) <= {"name", "label", "helpText", "isOptional", "regexes"}
-    name, patterns = parameter["name"], parameter["regexes"]
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
-    assert parameter["label"]
-    assert parameter["helpText"].endswith(".")
-    assert (name in ("config", "output", "sdk_container_image")) != parameter.get("isOptional", False)
-    for pattern in patterns:
-        assert pattern[0] + pattern[-1] == "^$"
-        assert not re.search(r"\(\?|\\[1-9]", pattern), "the engine of Dataflow need not know this"
-    good, bad = (each.split(" | ") for each in EXAMPLES[name])
-    if name == "config":
-        good += [each for each in benchmark_names() if each != "toy"]
-    for value in (*good, *bad):
-        taken = all(re.fullmatch(pattern, value, re.ASCII) for pattern in patterns)
-        assert taken == (value in good), value
+    for name, parameter in PARAMETERS.items():
+        assert set(parameter) <= {"name", "label", "helpText", "isOptional"}
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+        assert parameter["label"]
+        assert parameter["helpText"].endswith(".")
+        assert (name in ("config", "output", "sdk_container_image")) != parameter.get("isOptional", False)
 
 
 def test_every_parameter_reaches_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,8 +88,7 @@ def test_every_parameter_reaches_the_settings(tmp_path: Path, monkeypatch: pytes
 
 def test_without_a_configuration_the_launch_ends(capsys: pytest.CaptureFixture[str]) -> None:
     assert dataflow_template.main([]) == 2
-    line = "beamscore: --config is missing; give a YAML file, or the name of a benchmark\n"
-    assert capsys.readouterr().err == line
+    assert capsys.readouterr().err.startswith("beamscore: the following arguments are required: CONFIG; ")
 
 
 @pytest.mark.parametrize("flag", [LAUNCHED, "--no_wait_until_finish", ""])
