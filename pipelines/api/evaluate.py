@@ -142,9 +142,9 @@ def compare(
         from .from_files import compare_runs
 
         sides = [side if isinstance(side, Result) else os.fspath(side) for side in (baseline, candidate)]
-        document, main = compare_runs(sides[0], sides[1], allow_differences, threshold)
+        document = compare_runs(sides[0], sides[1], allow_differences, threshold)
     verdict, results = document["verdict"], (document["metrics"], document["slices"], document["samples"])
-    return Comparison(verdict["judgement"], verdict["sentence"], *results, document, main)
+    return Comparison(verdict["judgement"], verdict["sentence"], *results, document)
 
 
 def _source_of(benchmark: str) -> bytes:

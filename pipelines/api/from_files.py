@@ -102,13 +102,13 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
     origin = Origin(narrowed(run, system.system), entries)
-    return result_of(run, system.system, pa.Table.from_batches(batches, schema), warnings, origin)
+    return result_of(pa.Table.from_batches(batches, schema), warnings, origin)
 
 
 def compare_runs(
     baseline: Result | str, candidate: Result | str, allow_differences: bool, threshold: float
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns comparison.json of two results or finished runs, and the main metrics; see `compare`."""
+) -> dict[str, Any]:
+    """Returns comparison.json of two results or finished runs; see `compare`."""
     if not threshold >= 0:
         raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
     sides = {"baseline": baseline, "candidate": candidate}
@@ -123,14 +123,14 @@ def compare_runs(
         reasons = allowed_differences(before, after, allow_differences, "allow_differences=True")
         plan = plan_comparison(before, after, reasons, threshold, most=0)
         options, run_id, output = PipelineOptions([]), new_run_id(), os.path.join(scratch, "comparison")
-        launch.use_processes(options, 1, plan.size)
         build = partial(build_comparison, plan=plan, output=output, run_id=run_id)
-        document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
+        published = run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT)
+        document: dict[str, Any] = json.loads(published.read(COMPARISON))
     for name, result in sides.items():
         if isinstance(result, Result):
             # The saved copy no longer exists.
             document[name]["run"] = name
-    return document, tuple(plan.setting.benchmark.main_metrics())
+    return document
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:

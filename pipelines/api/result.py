@@ -12,14 +12,14 @@ from ..runs.numbers import count_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
 
     from ...transforms.records import Cause, Quarantined
     from ..runs.run import Run
 
 Interval = tuple[float, float]
 Side = Literal["ground_truth", "predictions"]
-_TEXTS, _COUNTS = ("slice", "metric", "verdict"), ("samples",)
+_NUMBERS = [(name, pa.float64()) for name in ("value", "low", "high")]
+_COLUMNS = pa.schema([("slice", pa.string()), ("metric", pa.string()), *_NUMBERS, ("samples", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class Result:
         Columns: slice, metric, value, low and high (the interval; NaN if there is none), samples.
         """
         whole = SliceResult(self.values, self.intervals, self.samples.num_rows)
-        columns = ("slice", "metric", "value", "low", "high", "samples")
         rows = [
             (label, metric, value, *(each.intervals.get(metric) or (None, None)), each.samples)
             for label, each in {"": whole, **self.slices}.items()
             for metric, value in each.values.items()
         ]
-        return _frame(columns, rows)
+        # A column without any value has its type, too.
+        return pa.Table.from_pylist([dict(zip(_COLUMNS.names, row, strict=True)) for row in rows], _COLUMNS).to_pandas()
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes the result as a finished run, which `load` and the commands read; an earlier run there is replaced.
@@ -126,32 +126,10 @@ class Comparison:
     slices: dict[str, dict[str, Any]]
     samples: dict[str, int]
     document: dict[str, Any]
-    main_metrics: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Returns the verdict in one line."""
         return f"Comparison({self.judgement}: {self.sentence})"
-
-    def to_pandas(self) -> Any:
-        """Returns the metrics of all samples (an empty slice) and of each slice as a pandas DataFrame, a row for each.
-
-        Columns: slice, metric, baseline, candidate, difference, low and high (its interval), p, verdict.
-        """
-        columns = ("slice", "metric", "baseline", "candidate", "difference", "low", "high", "p", "verdict")
-        rows = [
-            (label, name, *(entry[key] for key in columns[2:5]), *(entry["interval"] or (None, None)), entry["p"],
-             entry["verdict"])
-            for label, each in {"": {"metrics": self.metrics}, **self.slices}.items()
-            for name, entry in each["metrics"].items()
-        ]  # fmt: skip
-        return _frame(columns, rows)
-
-
-def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
-    """Returns a pandas DataFrame, converted from Arrow so that a column without any value has its type."""
-    types = [pa.string() if name in _TEXTS else pa.int64() if name in _COUNTS else pa.float64() for name in columns]
-    records = [dict(zip(columns, row, strict=True)) for row in rows]
-    return pa.Table.from_pylist(records, pa.schema(list(zip(columns, types, strict=True)))).to_pandas()
 
 
 def _number(value: float | None) -> str:

@@ -368,7 +368,7 @@ class Scorer:
             scoring_signature(benchmark, core.scoring.missing),
         )
         warnings = [*unscored.values(), *run.summary.warnings]
-        return result_of(run, system, samples, warnings, Origin(run, list(totals.quarantine)))
+        return result_of(samples, warnings, Origin(run, list(totals.quarantine)))
 
     def merge(self, other: Scorer) -> None:
         """Adds the scores of `other`, of different samples: all, or none if it raises.
@@ -411,9 +411,10 @@ class Scorer:
         self.close()
 
 
-def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], origin: Origin) -> Result:
-    """Returns the result of one system of a run."""
-    overall, benchmark = run.systems[system], run.configuration.benchmark
+def result_of(samples: pa.Table, warnings: list[str], origin: Origin) -> Result:
+    """Returns the result of a run with one system."""
+    run, benchmark = origin.run, origin.run.configuration.benchmark
+    ((system, overall),) = run.systems.items()
     return Result(
         benchmark.name,
         overall.values,
