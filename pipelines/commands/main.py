@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -20,16 +21,7 @@ from ...metrics.common.text import nearest
 from ...transforms.process import quiet_root_logger
 from ..config.errors import UsageError, as_usage_error
 from .arguments import COMMANDS, configuration_of, parser
-from .messages import (
-    CRASHED,
-    DONE,
-    INTERRUPTED,
-    code_of,
-    say,
-    show_log,
-    signals,
-    stop_output,
-)
+from .messages import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, say, show_log, signals, stop_output
 
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
 """Commands that need Beam only for paths that are not on a local disk."""
@@ -46,11 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The parent process may have closed them.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
-    with signals():
+    with signals() as interrupted:
         try:
             return _run(list(sys.argv[1:] if arguments is None else arguments))
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is reported, with its own exit code
-            return _failed(error)
+            return _failed(error, interrupted.is_set())
 
 
 def _run(arguments: list[str]) -> int:
@@ -101,17 +93,21 @@ def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
     return function
 
 
-def _failed(error: BaseException) -> int:
+def _failed(error: BaseException, is_interrupted: bool) -> int:
     """Reports the error that ended the command, and returns the exit code."""
-    code, full = code_of(error), f"{error}: a disk is full, or standard output goes to one; make room and run again"
-    if code == INTERRUPTED:
+    if is_interrupted or isinstance(error, KeyboardInterrupt):
         say("interrupted")
-    elif code == DONE:
+        return INTERRUPTED
+    if problem := as_usage_error(error):
+        say(str(problem))
+        return WRONG_USAGE
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        say(f"{error}: a disk is full, or standard output goes to one; make room and run again")
+        return WRONG_USAGE
+    if isinstance(error, BrokenPipeError):
         # Python must not fail on it again at exit.
         stop_output()
-    elif code == CRASHED:
-        # A defect is shown with its traceback, and has a different exit code from wrong usage.
-        traceback.print_exception(error)
-    else:
-        say(str(as_usage_error(error) or full))
-    return code
+        return DONE
+    # A defect is shown with its traceback, and has a different exit code from wrong usage.
+    traceback.print_exception(error)
+    return CRASHED

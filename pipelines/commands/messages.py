@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import signal
@@ -13,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 from ...transforms.records import printable
-from ..config.errors import as_usage_error
 from ..runners.lifetime import terminate_workers
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -40,47 +38,31 @@ def stop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-_interrupted = threading.Event()
-
-
 @contextlib.contextmanager
-def signals() -> Iterator[None]:
-    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt within this block."""
+def signals() -> Iterator[threading.Event]:
+    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt within this block; yields whether one came.
+
+    A runner may wrap the error in one of its own.
+    """
+    interrupted = threading.Event()
 
     def interrupt(number: int, frame: object) -> NoReturn:
-        _interrupted.set()
+        interrupted.set()
         terminate_workers()
         # The threads that talk to the workers are about to fail.
         threading.excepthook = lambda _: None
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield interrupted
         return
-    _interrupted.clear()
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield interrupted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
         threading.excepthook = threading.__excepthook__
-        _interrupted.clear()
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Returns whether an interrupt ended the command: a runner may wrap it in an error of its own."""
-    return isinstance(error, KeyboardInterrupt) or _interrupted.is_set()
-
-
-def code_of(error: BaseException) -> int:
-    """Returns the exit code of a command that an error ended."""
-    if is_interrupt(error):
-        return INTERRUPTED
-    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    if as_usage_error(error) is not None or is_full:
-        return WRONG_USAGE
-    return DONE if isinstance(error, BrokenPipeError) else CRASHED
 
 
 def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
