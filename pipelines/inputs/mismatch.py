@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from ...metrics.benchmark import record_fields
-from ...metrics.common.text import ALIKE, nearest, normalized, truncated
+from ...metrics.common.text import ALIKE, nearest, truncated
 from ...metrics.registry import usable_benchmarks
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
 from ..config.settings import Configuration, predictions_of
@@ -133,9 +133,7 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     """Returns the message that no sample_id is in both sides, with an example of each if there is one."""
     example = ""
     if truth_id and predicted_id:
-        # Composed and decomposed characters look alike.
-        show = ascii if normalized(truth_id) == normalized(predicted_id) else shown
-        example = f" (which has {show(truth_id)}, for example, not {show(predicted_id)})"
+        example = f" (which has {shown(truth_id)}, for example, not {shown(predicted_id)})"
     remedy = "give both sides the same ids, or name their field under fields"
     return f"no predicted sample_id is in the ground truth{example}; {remedy}"
 
