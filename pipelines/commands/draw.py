@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import posixpath
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +24,6 @@ from .arguments import configuration_of
 from .common import check_tools, unsupported
 from .messages import DONE, warn
 
-MAX_PICTURES = 10_000
 NAMED = 5
 """The maximum number of samples that cannot be drawn and are named."""
 
@@ -71,13 +69,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _samples_to_draw(parsed: argparse.Namespace) -> list[str]:
-    """Returns the ids of the samples to draw, without duplicates; raises UsageError if there are none, or too many."""
+    """Returns the ids of the samples to draw, without duplicates; raises UsageError if there are none."""
     samples = dict.fromkeys(parsed.sample)
     if parsed.samples is not None:
         with as_input_errors("--samples"):
-            samples |= dict.fromkeys(itertools.islice(sample_ids(parsed.samples), MAX_PICTURES + 1))
-    if len(samples) > MAX_PICTURES:
-        raise UsageError(f"--samples {parsed.samples}: more than {MAX_PICTURES:,} samples; give a shorter list")
+            samples |= dict.fromkeys(sample_ids(parsed.samples))
     if not samples:
         raise UsageError("there is no sample to draw; give --sample ID, or --samples FILE with a sample_id in each row")
     return list(samples)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,8 +37,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     path, named = split_system(parsed.run)
     run = Run.read(path)
     summary = run.summary
-    if parsed.below is not None and math.isnan(parsed.below):
-        raise UsageError("--below nan: must be a number")
     kind = type(run.configuration.benchmark)
     specs = {spec.name: spec for spec in kind.sample_metrics}
     value, system = parsed.value or kind.main_sample_metric().name, named or summary.ranking[0]
