@@ -24,7 +24,7 @@ help:
 	@echo "make demo         evaluate the sample corpora of all benchmarks and write their reports to out/demo"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
-	@echo "make bench        measure what an evaluation costs (SECTIONS=pipeline or SECTIONS=formula for a part)"
+	@echo "make bench        measure what an evaluation costs"
 	@echo "make calibrate    measure how often intervals, tests and gates hold, and write the tables in docs/"
 	@echo "make coverage     run all tests and list the lines that no test runs"
 	@echo "make laws         run the property tests with ten times as many examples, new ones each time"
@@ -82,7 +82,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY) install-tex
-	$(BIN)/python -m tests.bench $(SECTIONS)
+	$(BIN)/python -m tests.bench
 
 calibrate: $(READY)
 	$(BIN)/python -m tests.calibrate
