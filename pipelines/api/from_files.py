@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
-from ...transforms.io.storage import new_run_id, output_problems, read_bytes
+from ...transforms.io.storage import new_run_id, output_problems
 from ...transforms.process import OF_THE_MACHINE
 from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
 from ...transforms.rows import read_rows, sample_schema
-from ..commands.common import run_and_publish
+from ..commands.common import read_quarantine, run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
 from ..commands.compare import allowed_differences, build_comparison, plan_comparison
 from ..config.errors import UsageError
@@ -76,8 +76,7 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
         plan = replace(plan, invocation=Invocation.now(["beamscore.evaluate"], launch.runner_name(options), files))
         run_and_publish(options, partial(build_evaluation, plan=plan), folder, plan.run_id, LAYOUT)
         system = open_system(folder)
-        document = msgspec.to_builtins(system.run.summary)
-        unscored = why_unscored(document, plan.inputs, rejected="the attribute `rejected`")
+        unscored = why_unscored(system.run.summary.document(), plan.inputs, rejected="the attribute `rejected`")
         return _read(system, [*unscored.values(), *system.run.summary.warnings])
 
 
@@ -98,8 +97,7 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
     condition = pc.field("system") == system.system
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, condition)]
-    lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
-    entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
+    entries = [entry for path in run.quarantine for entry in read_quarantine(path)]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
     origin = Origin(narrowed(run, system.system), entries)
     return result_of(pa.Table.from_batches(batches, schema), warnings, origin)

@@ -352,10 +352,7 @@ class Scorer:
         results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
         run = Run.of(configuration, Totals.systems, results, outcomes, {}, [])
-        document = {
-            "systems": {system: {"coverage": run.systems[system].coverage, "values": run.systems[system].values}}
-        }
-        unscored = why_unscored(document, totals, rejected="the attribute `rejected`")
+        unscored = why_unscored(run.summary.document(), totals, rejected="the attribute `rejected`")
         late = next((each for each in totals.quarantine if each.error == _TOO_LATE), None)
         if late is not None and system in unscored:
             named = f"{shown(late.sample_id or '')}, for example: {late.error}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
 
 import apache_beam as beam
+import msgspec
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -32,8 +33,8 @@ from ...transforms.io.publication import (
 from ...transforms.io.record_files import Columns, WriteRecords
 from ...transforms.io.storage import exists, open_file
 from ...transforms.process import faults_end_the_bundle
-from ...transforms.records import printable
-from ..config.errors import UsageError, as_input_errors
+from ...transforms.records import InputProblem, Quarantined, printable
+from ..config.errors import UsageError, as_input_errors, one_line
 from ..config.settings import Configuration
 from ..runners import launch
 from ..runs.numbers import count_of
@@ -161,6 +162,16 @@ def require_rows(run: Run) -> None:
     """Raises UsageError if a run has no file of rows; a run without samples has an empty one."""
     if not run.rows:
         raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
+
+
+def read_quarantine(path: str) -> Iterator[Quarantined]:
+    """Yields the entries of a file of the quarantine of a finished run; raises InputProblem if it is damaged."""
+    try:
+        with open_file(path) as stream:
+            for line in stream:
+                yield msgspec.json.decode(line, type=Quarantined)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputProblem(f"{path}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

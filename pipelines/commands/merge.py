@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
-import msgspec
 import pyarrow.dataset as ds
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -26,7 +25,7 @@ from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import beat_from_worker, check_not_replaced
 from ...transforms.io.storage import new_run_id, open_file, output_problems, prepare_output
 from ...transforms.publish import CountCauses, Publish, StagedFolder
-from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, printable
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
 from ..config import settings
@@ -39,7 +38,7 @@ from ..runs.documents import STATUSES
 from ..runs.gates import decide
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run, Worst, worst_first
-from .common import hand_over, require_rows, run_and_publish
+from .common import hand_over, read_quarantine, require_rows, run_and_publish
 from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
@@ -123,7 +122,9 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
         "worst": rows
         | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
-        "causes": lines | "Entries" >> beam.FlatMap(_entries) | "Causes" >> CountCauses(),
+        "causes": lines
+        | "Entries" >> beam.FlatMapTuple(lambda _, path: read_quarantine(path))
+        | "Causes" >> CountCauses(),
         "samples_files": rows | "CopySamples" >> beam.Map(_copied, _staged(plan, "samples"), ".parquet"),
         "quarantine_files": lines | "CopyQuarantine" >> beam.Map(_copied, _staged(plan, "quarantine"), ".jsonl"),
     }
@@ -279,7 +280,7 @@ def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
 
 def _quarantined_ids(file: File) -> Iterator[tuple[str, int]]:
     """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another."""
-    for entry in _entries(file):
+    for entry in read_quarantine(file[1]):
         if entry.sample_id is not None:
             yield entry.sample_id, 1 << file[0]
 
@@ -289,15 +290,6 @@ def _worst_of_file(file: File, metric: str) -> Iterator[tuple[str, Worst]]:
     for batch in read_rows(file[1], [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
         for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield name, tuple(sample)
-
-
-def _entries(file: File) -> Iterator[Quarantined]:
-    try:
-        with open_file(file[1]) as stream:
-            for line in stream:
-                yield msgspec.json.decode(line, type=Quarantined)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputProblem(f"{file[1]}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
 def _staged(plan: MergePlan, folder: str) -> StagedFolder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,10 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
     assert beamscore.load(tmp_path / "again").rejected == before.rejected
     about, once = (json.loads((run / "run.json").read_bytes()) for run in (tmp_path / "again", saved / "bad"))
     assert about == {**once, "run_id": about["run_id"]}
+    damaged = shutil.copytree(saved / "bad", tmp_path / "damaged", ignore=shutil.ignore_patterns(".runs"))
+    next((damaged / "quarantine").iterdir()).write_text("{")
+    with pytest.raises(ValueError, match="cannot be read as a file of a finished run"):
+        beamscore.load(damaged)
     assert command("history", saved, "--output", tmp_path / "history")[0] == 0
     assert command("gate", saved / "good", "--set", "gates.exact_match.minimum=0.5")[0] == 0
 
