@@ -202,10 +202,9 @@ def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
     for name, records in sides.items():
         if not records.is_bounded:
             raise ValueError(f"{name}: the collection is unbounded; Evaluate scores bounded collections only")
-        if records.windowing.windowfn != GlobalWindows():
-            raise ValueError(f"{name}: the collection is windowed; put it into beam.WindowInto(GlobalWindows()) first")
-        if records.windowing.triggerfn != DefaultTrigger():
-            raise ValueError(f"{name}: the collection has a trigger; Evaluate scores collections without one only")
+        if (records.windowing.windowfn, records.windowing.triggerfn) != (GlobalWindows(), DefaultTrigger()):
+            into = "put it into beam.WindowInto(GlobalWindows()) first"
+            raise ValueError(f"{name}: the collection is windowed, or has a trigger; {into}")
     return truths, predictions
 
 

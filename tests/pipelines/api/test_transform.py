@@ -222,8 +222,8 @@ def of_mine(change: Any) -> Any:
     ("change", "arguments", "message"),
     [
         (of_mine(lambda mine: mine.pipeline | test_stream.TestStream()), {}, "mine: the collection is unb"),
-        (of_mine(lambda mine: mine | beam.WindowInto(FixedWindows(60))), {}, "mine: the collection is wind"),
-        (of_mine(lambda mine: mine | TRIGGERED), {}, "mine: the collection has a trigger"),
+        (of_mine(lambda mine: mine | beam.WindowInto(FixedWindows(60))), {}, "mine: the collection is windowed, or"),
+        (of_mine(lambda mine: mine | TRIGGERED), {}, "mine: the collection is windowed, or has a trigger"),
         (lambda both: {"ground_truth": both["mine"]}, {}, "needs ground_truth and predictions; there is ground_truth"),
         (dict, {"fields": {"mien": {"text": "a"}}}, r"fields\.mien: there is no such side"),
         (dict, {"unpack": {"mien": dict}}, r"unpack\.mien: there is no such side"),
