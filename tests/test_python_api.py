@@ -71,17 +71,6 @@ def test_records_in_memory_have_the_result_of_the_pipeline(
         assert rejected == sorted(f"{e['side']} {e['sample_id']} {e['cause']}" for e in run.quarantine)
 
 
-def test_a_system_of_several_is_loaded_by_its_name(tmp_path: Path) -> None:
-    truths = write_lines(tmp_path / "t.jsonl", records(("a", "x"), ("b", "y")))
-    predictions = write_lines(tmp_path / "p.jsonl", records(("a", "x"), ("b", "z")))
-    run = evaluate(tmp_path / "run", truths, {"ours": predictions, "perfect": truths})
-    found = beamscore.load(f"{run.output}:ours")
-    assert set(found.samples["system"].to_pylist()) == {"ours"}
-    assert found.values == run.summary["systems"]["ours"]["values"] != run.summary["systems"]["perfect"]["values"]
-    with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
-        beamscore.load(run.output)
-
-
 def test_all_forms_of_records_are_read_alike() -> None:
     truths = [{"sample_id": str(n), "text": "x" * n, "words": ["a", "b"][: n % 3]} for n in range(9)]
     predictions = [{"sample_id": str(n), "text": "x" * (n + n % 2)} for n in range(8)]

@@ -89,11 +89,15 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
     assert command("gate", saved / "good", "--set", "gates.exact_match.minimum=0.5")[0] == 0
 
 
-def test_one_system_of_several_is_saved_alone(tmp_path: Path) -> None:
+def test_one_system_of_several_is_loaded_and_saved_alone(tmp_path: Path) -> None:
     truths, predictions = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", BAD)
     gates = ("--set", "gates.exact_match.minimum=0")
     run = evaluate(tmp_path / "run", truths, {"ours": predictions, "theirs": truths}, "--quiet", *gates)
+    with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
+        beamscore.load(run.output)
     result = beamscore.load(f"{run.output}:ours")
+    assert result.values == run.summary["systems"]["ours"]["values"] != run.summary["systems"]["theirs"]["values"]
+    assert set(result.samples["system"].to_pylist()) == {"ours"}
     result.save(tmp_path / "ours")
     again = beamscore.load(tmp_path / "ours")
     assert (again.values, again.rejected, again.coverage) == (result.values, result.rejected, result.coverage)
