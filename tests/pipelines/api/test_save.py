@@ -98,6 +98,7 @@ def test_one_system_of_several_is_loaded_and_saved_alone(tmp_path: Path) -> None
     result = beamscore.load(f"{run.output}:ours")
     assert result.values == run.summary["systems"]["ours"]["values"] != run.summary["systems"]["theirs"]["values"]
     assert set(result.samples["system"].to_pylist()) == {"ours"}
+    assert beamscore.load(f"{run.output}:theirs").rejected == []
     result.save(tmp_path / "ours")
     again = beamscore.load(tmp_path / "ours")
     assert (again.values, again.rejected, again.coverage) == (result.values, result.rejected, result.coverage)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import beamscore
+from beamscore.transforms.totals import SliceTotals
 from tests.toy import ToyBenchmark
 
 TRUTHS = [{"sample_id": f"s{n}", "text": "x" * (n % 5), "kind": n % 3} for n in range(30)]
@@ -69,15 +70,32 @@ def test_a_prediction_that_comes_after_its_sample_is_told_from_one_without_a_sam
     ]
 
 
+def test_an_interrupt_while_sums_are_added_leaves_those_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    merge = SliceTotals.merge
+
+    def interrupted(self: SliceTotals, other: SliceTotals) -> None:
+        merge(self, other)
+        raise KeyboardInterrupt
+
+    scorer = scorer_of(slice(0, 3))
+    before = state(scorer)
+    with monkeypatch.context() as patched:
+        patched.setattr(SliceTotals, "merge", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            scorer.update(TRUTHS[3:5], PREDICTIONS[3:5])
+    assert state(scorer) == before
+
+
 def test_a_merge_leaves_the_other_alone() -> None:
-    first, second = scorer_of(slice(0, 3)), scorer_of(slice(3, 6))
-    before = state(second)
+    # The second one alone has the slice kind=2.
+    first, second = scorer_of(slice(0, 2)), scorer_of(slice(2, 6))
+    before, whole = state(second), scorer_of(slice(0, 6)).compute()
     first.merge(second)
     second.update(TRUTHS[6:9], PREDICTIONS[6:9])
     second.reset()
-    second.update(TRUTHS[3:6], PREDICTIONS[3:6])
+    second.update(TRUTHS[2:6], PREDICTIONS[2:6])
     assert state(second) == before
-    assert first.compute().sums == scorer_of(slice(0, 6)).compute().sums
+    assert (first.compute().sums, first.compute().slices) == (whole.sums, whole.slices)
     assert first.compute().samples.num_rows == 6
     with pytest.raises(ValueError, match=r"^1 sample was scored by both, such as 's5'"):
         first.merge(scorer_of(slice(5, 7)))
