@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import hashlib
 import platform
@@ -20,13 +19,11 @@ import msgspec
 from ...metrics.benchmark import Benchmark
 from ...metrics.version import VERSION
 from ...transforms.io.files import SourceFile
-from ...transforms.io.storage import beam_files, is_on_disk
 from ...transforms.records import GROUND_TRUTH, writable
 
 RUN_FORMAT = 1
 MAX_FILES_LISTED = 1000
 """How many files of a side are listed; the count, the bytes and the digest are of all files."""
-CHECKSUM_THREADS = 16
 
 PACKAGES = ("apache-beam", "msgspec", "numpy", "pyarrow", "rapidfuzz", "scipy", "shapely")
 _SECRET = re.compile(r"secret|password|passwd|token|credential|access_?key|api_?key|private", re.IGNORECASE)
@@ -36,14 +33,12 @@ HIDDEN = "***"
 class InputFile(msgspec.Struct, frozen=True):
     """A file that a run read, as its filesystem described it before the run.
 
-    modified: the time of the last change in UTC. checksum: of the filesystem itself, such as an etag. None: not
-    reported; a disk reports no checksum.
+    modified: the time of the last change in UTC; None: not reported.
     """
 
     path: str
     bytes: int
     modified: str | None
-    checksum: str | None
 
 
 class InputSide(msgspec.Struct, frozen=True):
@@ -95,7 +90,7 @@ def without_secrets(command: Sequence[str]) -> list[str]:
 
 
 def input_sides(files: Iterable[SourceFile]) -> tuple[tuple[int, InputSide], ...]:
-    """Returns the files of each side as the filesystems report them; a file removed meanwhile has no checksum."""
+    """Returns the files of each side as the filesystems report them."""
     by_side: dict[int, list[SourceFile]] = {}
     for file in files:
         by_side.setdefault(file.side, []).append(file)
@@ -106,28 +101,15 @@ def _input_side(files: Sequence[SourceFile]) -> InputSide:
     digest = hashlib.blake2b(digest_size=16)
     for file in files:
         digest.update(msgspec.json.encode([writable(file.path), file.size, file.modified]))
-    listed = files[:MAX_FILES_LISTED]
-    with concurrent.futures.ThreadPoolExecutor(CHECKSUM_THREADS) as threads:
-        checksums = list(threads.map(_checksum, [file.path for file in listed]))
     return InputSide(
         len(files),
         sum(file.size for file in files),
         digest.hexdigest(),
         tuple(
-            InputFile(writable(file.path), file.size, utc(file.modified) if file.modified else None, checksum)
-            for file, checksum in zip(listed, checksums, strict=True)
+            InputFile(writable(file.path), file.size, utc(file.modified) if file.modified else None)
+            for file in files[:MAX_FILES_LISTED]
         ),
     )
-
-
-def _checksum(path: str) -> str | None:
-    # For a local disk, Beam returns only the size.
-    if is_on_disk(path):
-        return None
-    with contextlib.suppress(OSError, ValueError, NotImplementedError), beam_files(path) as files:
-        checksum = files.checksum(path)
-        return str(checksum) if checksum else None
-    return None
 
 
 def utc(seconds: float) -> str:

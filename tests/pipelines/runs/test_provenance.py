@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
-from apache_beam.io.filesystems import FileSystems
 
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs import provenance
 from beamscore.pipelines.runs.run import open_result
 from beamscore.transforms.io.files import SourceFile
-from beamscore.transforms.records import GROUND_TRUTH
 from tests import toy
 from tests.plain_loop import make_benchmark
 from tests.runs import evaluate, write_lines
@@ -47,8 +44,7 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     truth, answered = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
     stats = {str(path): path.stat() for path in truth_files}
     listed = [
-        {"path": path, "bytes": stat.st_size, "modified": provenance.utc(stat.st_mtime), "checksum": None}
-        for path, stat in stats.items()
+        {"path": path, "bytes": stat.st_size, "modified": provenance.utc(stat.st_mtime)} for path, stat in stats.items()
     ]
     size = sum(stat.st_size for stat in stats.values())
     assert truth == {"records": 12, "count": 2, "bytes": size, "digest": truth["digest"], "files": listed}
@@ -77,22 +73,12 @@ def test_secrets_of_the_command_line_are_not_kept(typed: list[str], shown: list[
     assert provenance.without_secrets(["beamscore", *typed]) == ["beamscore", *shown]
 
 
-def test_the_checksum_of_an_object_store_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that cannot be had is null, and so is a time that is not known."""
-    for modified, checksum, shown in ((1.5, "etag", "1970-01-01T00:00:01.500Z"), (0.0, None, None)):
-        asked = Mock(side_effect=["etag"] if checksum else FileNotFoundError)
-        monkeypatch.setattr(FileSystems, "checksum", asked)
-        file = SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)
-        ((side, files),) = provenance.input_sides([file])
-        assert (side, files.files) == (GROUND_TRUTH, (provenance.InputFile(file.path, 7, shown, checksum),))
-        asked.assert_called_once_with("s3://b/t.jsonl")
-
-
 def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "MAX_FILES_LISTED", 2)
     files = [SourceFile(0, number, f"{number}.jsonl", 10, "jsonl", 1.0) for number in range(5)]
     ((_, side),) = provenance.input_sides(files)
     assert (side.count, side.bytes, [each.path for each in side.files]) == (5, 50, ["0.jsonl", "1.jsonl"])
+    assert side.files[0].modified == "1970-01-01T00:00:01.000Z"
     for changed in (("5.jsonl", 10, "jsonl", 1.0), ("4.jsonl", 11, "jsonl", 1.0), ("4.jsonl", 10, "jsonl", 2.0)):
         assert provenance.input_sides([*files[:4], SourceFile(0, 4, *changed)])[0][1].digest != side.digest
 
@@ -103,4 +89,6 @@ def test_a_path_that_is_not_utf_8_can_be_written_and_a_clock_that_was_set_back_g
         provenance.Invocation(("a\udcff",), started=9e9, inputs=sides), "id", make_benchmark("toy"), ["ours"], {}
     )
     assert document["seconds"] == 0
+    # A filesystem may not say when a file was changed.
+    assert document["inputs"]["predictions"]["ours"]["files"][0]["modified"] is None
     assert json.dumps(document, ensure_ascii=False).encode().count(b"a\\\\udcff") == 2
