@@ -24,7 +24,6 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.comparison import (
-    SWAPS,
     ComparedSlice,
     SwapWeights,
     compare_slice,
@@ -46,17 +45,17 @@ from ...transforms.rows import SampleTable
 from ...transforms.sample_changes import ChangePlan, GatherChanged, WriteChanges, merged_counts
 from ..config.errors import UsageError
 from ..reports.cards import DrawChanged
+from ..reports.cells import markdown
 from ..reports.comparison import (
     PAGE,
     ComparisonPage,
     compared_metric,
     comparison_reports,
     plan_page,
-    samples_line,
-    verdicts_line,
 )
+from ..reports.document import Counts
 from ..runners import launch
-from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document, signature_of
+from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from ..runs.differences import COMPARED, changed_formulas, differences, surroundings
 from ..runs.documents import verdict_lines
 from ..runs.named import SystemRun, open_system
@@ -104,8 +103,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         main = [name for name in benchmark.main_metrics() if name in document["metrics"]]
         console.print_comparison([compared_metric(type(benchmark), name, document) for name in main])
         print(*map(printable, verdict_lines(document)), sep="\n")
-        print(verdicts_line(document["verdicts"], len(document["slices"])))
-        print(samples_line(document["samples"]))
+        print(f"Samples paired: {markdown(Counts(document['samples']))}")
         print(f"signature: {document['signature']}")
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
@@ -195,15 +193,11 @@ def plan_comparison(
         (candidate.run.path, candidate.system),
         tuple(benchmark.values(sums)),
         corpora,
-        settings.bootstrap.confidence,
-        settings.bootstrap.seed,
-        settings.bootstrap.replicates,
-        SWAPS,
-        settings.cluster is not None,
+        settings,
         tuple(differences),
         (tuple(sorted(labels[0] - labels[1])), tuple(sorted(labels[1] - labels[0]))),
         threshold,
-        signature_of(baseline.run.summary, candidate.run.summary),
+        " against ".join(dict.fromkeys(side.run.summary.signature for side in (candidate, baseline))),
     )
     others = candidate.run.configuration.slice_columns()
     slices = [each for each in configuration.slice_columns() if each in others]
@@ -214,11 +208,11 @@ def plan_comparison(
     compare = ComparePlan(
         columns,
         tuple(tuple(columns.index(column) for column in each) for each in slices),
-        Bootstrap(setting.replicates, setting.seed),
-        SwapWeights(setting.swaps, setting.seed),
+        Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed),
+        SwapWeights(seed=settings.bootstrap.seed),
         {name: sum(bits.get(metric, 0) for metric in metrics) for name, metrics in depending},
         (1 << len(setting.metrics)) - 1,
-        max(units_needed(setting.confidence), MIN_DIFFERING_UNITS),
+        max(units_needed(settings.bootstrap.confidence), MIN_DIFFERING_UNITS),
         ChangePlan(tuple(benchmark.sample_metrics), main, threshold, most),
         benchmark.sliced_columns,
     )
@@ -285,8 +279,8 @@ def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> Co
         (sums.baseline.table(), sums.candidate.table()),
         sums.changes.table().below(),
         differing,
-        setting.confidence,
-        setting.clustered,
+        setting.settings.bootstrap.confidence,
+        setting.settings.cluster is not None,
     )
 
 

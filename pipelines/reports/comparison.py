@@ -18,12 +18,11 @@ from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configurat
 from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
 from ..runs.named import SystemRun
-from ..runs.numbers import count_of, percent
+from ..runs.numbers import percent
 from ..runs.provenance import input_sides
 from . import document as doc
 from .against import page_link
 from .cards import SIDES, within_limit
-from .cells import LEFT_OUT
 from .evaluation import provenance_blocks, signatures
 from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .render import Reports, write_reports
@@ -241,7 +240,6 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
     yield doc.Text(setting, "setting")
     for name, text in signatures(comparison):
         yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
-    yield doc.Text(verdicts_line(comparison["verdicts"], len(comparison["slices"])), "setting")
 
 
 def _slice_blocks(
@@ -332,16 +330,3 @@ def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: S
         for row, card in enumerate(within_limit(cards))
     )
     return msgspec.structs.replace(document, samples=table, cards=shown, sample_metrics=metrics, samples_note=note)
-
-
-def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
-    """Returns a sentence: how many metrics of how many slices are better or worse, after correction for all of them."""
-    counts = ", ".join(f"{count} {name}" for name, count in verdicts.items())
-    return f"Metrics of all samples and of {slices} slices, corrected for all at once: {counts}."
-
-
-def samples_line(counts: Mapping[str, int]) -> str:
-    """Returns a sentence: how many samples were compared, and how many could not be."""
-    others = [f"{count} {LEFT_OUT[name]}" for name, count in counts.items() if count and name in LEFT_OUT]
-    text = f"{count_of(counts.get('compared', 0), 'sample')} compared"
-    return f"{text}; {', '.join(others)}." if others else f"{text}."

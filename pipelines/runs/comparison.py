@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import numpy.typing as npt
 
 from ...metrics.benchmark import AnyBenchmark
-from ...metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
+from ...metrics.statistics.comparison import SWAPS, ComparedMetric, ComparedSlice, verdict
 from ...metrics.statistics.sums import Sums
-from .documents import Summary
+from ..config.settings import Settings
 
 COMPARISON = "comparison.json"
 REPORT = "comparison.md"
 COMPARISON_FORMAT = 1
-VERDICTS = ("better", "worse", "no difference shown", "too few differ", "identical", "not tested")
 
 
 @dataclass(frozen=True)
@@ -25,9 +23,9 @@ class ComparisonSetting:
     """What is compared, and how.
 
     benchmark: with the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
-    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: how
-    the runs differ, as allowed by the user. one_sided: the labels of the slices that only the baseline has, and that
-    only the candidate has. threshold: of a large change of a per-sample metric.
+    of all samples. corpora: the sums of all samples of each run. settings: of the baseline. differences: how the runs
+    differ, as allowed by the user. one_sided: the labels of the slices that only the baseline has, and that only the
+    candidate has. threshold: of a large change of a per-sample metric.
     """
 
     benchmark: AnyBenchmark
@@ -35,20 +33,11 @@ class ComparisonSetting:
     candidate: tuple[str, str]
     metrics: tuple[str, ...]
     corpora: tuple[Sums, Sums]
-    confidence: float
-    seed: int
-    replicates: int
-    swaps: int
-    clustered: bool
+    settings: Settings
     differences: tuple[str, ...]
     one_sided: tuple[tuple[str, ...], tuple[str, ...]]
     threshold: float
-    signature: str = ""
-
-
-def signature_of(baseline: Summary, candidate: Summary) -> str:
-    """Returns the signature of a comparison: that of both runs if they are equal, else both."""
-    return " against ".join(dict.fromkeys((candidate.signature, baseline.signature)))
+    signature: str
 
 
 def document(
@@ -64,20 +53,19 @@ def document(
     changes: by per-sample metric, how many samples changed in which way.
     """
     written = {label: _slice(setting, slices[label], largest) for label in sorted(slices)}
-    overall = written.pop("", {"metrics": {}})
-    verdicts = Counter(each["verdict"] for part in (overall, *written.values()) for each in part["metrics"].values())
+    overall, drawn = written.pop("", {"metrics": {}}), setting.settings.bootstrap
+    bootstrap = {"replicates": drawn.replicates, "seed": drawn.seed, "clusters": setting.settings.cluster is not None}
     return {
         "format": COMPARISON_FORMAT,
         "benchmark": setting.benchmark.name,
         "signature": setting.signature,
         "baseline": dict(zip(("run", "system"), setting.baseline, strict=True)),
         "candidate": dict(zip(("run", "system"), setting.candidate, strict=True)),
-        "confidence": setting.confidence,
-        "bootstrap": {"replicates": setting.replicates, "seed": setting.seed, "clusters": setting.clustered},
-        "swaps": setting.swaps,
+        "confidence": drawn.confidence,
+        "bootstrap": bootstrap,
+        "swaps": SWAPS,
         "differences": list(setting.differences),
         "samples": {name: counts[name] for name in sorted(counts)},
-        "verdicts": {name: verdicts[name] for name in VERDICTS if verdicts[name]},
         "metrics": overall["metrics"],
         "slices": written,
         "slices_of_baseline_alone": list(setting.one_sided[0]),
@@ -95,7 +83,9 @@ def _metric(
     setting: ComparisonSetting, name: str, compared: ComparedMetric, largest: npt.NDArray[Any] | None
 ) -> dict[str, Any]:
     difference, test = compared.difference, compared.test
-    word, simultaneous = verdict(type(setting.benchmark), name, compared, largest, setting.confidence)
+    word, simultaneous = verdict(
+        type(setting.benchmark), name, compared, largest, setting.settings.bootstrap.confidence
+    )
     # Differences that cancel within each cluster make an interval of 0, too.
     is_identical = test is not None and not test.differing_samples
     return {

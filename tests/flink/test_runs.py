@@ -75,7 +75,7 @@ def test_a_command_writes_the_bytes_of_a_local_one(
     assert there == here
     assert all(found and all(found.values()) for found in here)
     if words.startswith("compare"):
-        assert "worse" in json.loads(here[0]["comparison.json"])["verdicts"]
+        assert json.loads(here[0]["comparison.json"])["verdict"]["judgement"] == "worse"
     if words.startswith("merge"):
         outputs = tmp_path / "here" / "out", tmp_path / "there" / "out", runs / "whole"
         found, other, whole = (Run(0, "", "", output) for output in outputs)
