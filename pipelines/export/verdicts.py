@@ -9,7 +9,8 @@ from typing import Any
 
 from ...transforms.records import printable
 from ..reports.text import cell, code, number, table
-from ..runs.documents import coverage_text, gates_passed
+from ..runs.documents import coverage_text, gates_passed, worst_verdict
+from ..runs.gates import decide
 from ..runs.row_changes import MovedSample
 
 Verdict = Mapping[str, Any]
@@ -60,9 +61,8 @@ def markdown(
     others: lines that fail the run in addition to its gates. moved: by the index in `verdicts`, the samples that moved
     the metric most, or why they are not known. systems: by name, each with its coverage as in summary.json.
     """
-    bad = [each["verdict"] for each in verdicts if each["blocks"]]
-    words = [*(["fail"] if others else []), *(word for word in ("fail", "invalid", "inconclusive") if word in bad)]
-    sections = [f"**{[*words, 'pass'][0].upper()}** {cell(title)}: {gates_passed(verdicts)}"]
+    word = "fail" if others else worst_verdict(each["verdict"] for each in verdicts if each["blocks"]) or "pass"
+    sections = [f"**{word.upper()}** {cell(title)}: {gates_passed(verdicts)}"]
     coverages = [f"{cell(name)}: {coverage_text(each['coverage'])}" for name, each in (systems or {}).items()]
     sections += ["\n".join(f"- {line}" for line in lines) for lines in (list(map(cell, others)), coverages) if lines]
     order = sorted(verdicts, key=lambda each: (not each["blocks"], each["verdict"] == "pass"))
@@ -84,19 +84,16 @@ def markdown(
 
 
 def annotation_lines(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> Iterator[str]:
-    """Yields a workflow command of GitHub Actions for each verdict that is not a pass and each line in `others`.
+    """Yields a workflow command of GitHub Actions for each line in `others`, and each that a console shows of verdicts.
 
     Those that change the exit code are errors, the rest warnings; errors come first: GitHub shows ten of each kind.
     """
     # In a property a colon and a comma would end the value.
-    name = _escaped(title).replace(":", "%3A").replace(",", "%2C")
-    for line in others:
+    name, decision = _escaped(title).replace(":", "%3A").replace(",", "%2C"), decide(verdicts)
+    for line in (*others, *decision.failures, *decision.inconclusive):
         yield f"::error title={name}::{_escaped(line)}"
-    for each in sorted(verdicts, key=lambda each: not each["blocks"]):
-        if each["verdict"] != "pass":
-            system = "" if each["system"] is None else f"{each['system']}: "
-            text = f"{system}gate {each['gate']}: {each['verdict']}: {each['reason']}"
-            yield f"::{'error' if each['blocks'] else 'warning'} title={name}::{_escaped(text)}"
+    for line in decision.warnings:
+        yield f"::warning title={name}::{_escaped(line)}"
 
 
 def _escaped(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...metrics.benchmark import AnyBenchmark
-from ..runs.documents import GateVerdict, coverage_text, gates_passed
+from ..runs.documents import GateVerdict, coverage_text, gates_passed, worst_verdict
 from ..runs.gates import RecordFailure
 from ..runs.history import History
 from ..runs.numbers import fixed
@@ -182,9 +182,7 @@ def judge_run(
     ]  # fmt: skip
     judgement: Judgement = "not judged"
     if gates or failures:
-        blocking = [each.verdict for each in gates if each.blocks]
-        judgement = next((word for word in _WORST_FIRST if word in blocking), "pass")
-        judgement = "fail" if failures else judgement
+        judgement = "fail" if failures else worst_verdict(each.verdict for each in gates if each.blocks) or "pass"
         words: list[str] = [each.verdict for each in gates]
         counts = [f"{count} {word}" for word in _WORST_FIRST if (count := words.count(word))]
         if gates:

@@ -97,7 +97,8 @@ def test_without_the_library_the_extra_is_named(library: str, run: Path, monkeyp
 
 
 def verdict(gate: str, word: str, blocks: bool = True, **more: Any) -> dict[str, Any]:
-    return {"gate": gate, "system": None, "verdict": word, "blocks": blocks, "reason": "r", "value": None, **more}
+    known = {"gate": gate, "system": None, "tier": "blocking" if blocks else "advisory", "value": None}
+    return {**known, "verdict": word, "blocks": blocks, "reason": "r", **more}
 
 
 @given(st.text(), st.text())
@@ -108,7 +109,7 @@ def test_text_of_a_run_gives_no_other_workflow_command(title: str, reason: str) 
     assert line.splitlines() == [line]
     prefix, text = line.removeprefix("::error title=").split("::", 1)
     assert not {":", ","} & set(prefix)
-    assert unquote(text) == f"gate g: fail: {printable(reason)}"
+    assert unquote(text) == f"gate g: {printable(reason)}"
     assert unquote(prefix) == printable(title)
 
 
@@ -134,8 +135,8 @@ def test_what_changes_no_exit_code_is_skipped_comes_last_and_is_a_warning() -> N
         ("t", "run", "failure", {"message": "too many", "type": "fail"}, None),
     ]
     lines = ["::error title=t::too many", "::error title=t::us: gate c: inconclusive: r"]
-    lines += ["::error title=t::us: gate d: invalid: r", "::error title=t::gate e: fail: r"]
-    assert list(annotation_lines("t", verdicts, ["too many"])) == [*lines, "::warning title=t::gate b: fail: r"]
+    lines[1:1] = ["::error title=t::us: gate d: invalid: r", "::error title=t::gate e: r"]
+    assert list(annotation_lines("t", verdicts, ["too many"])) == [*lines, "::warning title=t::gate b: r (advisory)"]
     head, others, table, *moved = markdown("t", verdicts, ["too many"], {2: "gone", 3: ()}).rstrip().split("\n\n")
     assert (head, others) == ("**FAIL** t: 2 of 6 gates pass", "- too many")
     assert [row.split("|")[3].strip() for row in table.splitlines()[2:]] == [f"`{name}`" for name in "cdefba"]
