@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 import apache_beam as beam
+import msgspec
 
 from ..metrics.benchmark import Benchmark
 from ..transforms.blocks import bucket_count
@@ -45,7 +46,7 @@ from .reports.document import Card
 from .reports.evaluation import run_reports
 from .runners.launch import block_folder
 from .runs.causes import quarantine_causes
-from .runs.gates import with_verdicts
+from .runs.gates import gate_verdicts
 from .runs.provenance import Invocation, run_document
 from .runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run
 
@@ -251,7 +252,8 @@ def result_files(
     causes = quarantine_causes(run.causes)
     # The gates need the versions in it.
     run.provenance = run_document(invocation, run_id, run.configuration.benchmark, list(run.systems), records, causes)
-    return files_of(with_verdicts(run, baseline), run.provenance, samples, cards, baseline)
+    judged = run.changed(gates=msgspec.to_builtins(gate_verdicts(run.configuration, run, baseline)))
+    return files_of(judged, run.provenance, samples, cards, baseline)
 
 
 def files_of(

@@ -16,7 +16,7 @@ from ...transforms.io.publication import files_of_result
 from ...transforms.io.storage import delete_files, exists, is_on_disk, place_of, read_bytes, write_file
 from ...transforms.records import InputProblem, printable
 from ..config import settings
-from ..config.errors import UsageError, as_input_errors, as_output_errors
+from ..config.errors import UsageError, as_input_errors, as_output_errors, one_line
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..export.verdicts import junit, markdown
@@ -24,7 +24,7 @@ from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.documents import verdict_lines
 from ..runs.gates import Decision, decide, gate_verdicts, rejection_notes, stored_failures
-from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
+from ..runs.looks import count_look, is_counted, judged_runs, looks_path, too_many_looks
 from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline, split_system
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.row_changes import MovedSample, top_contributors
@@ -209,7 +209,8 @@ class JudgedRun:
                 looks = count_look(parsed.baseline, self.baseline, self.run)
                 warn(too_many_looks(self.configuration.settings.gates, looks, self.baseline.path))
             except (OSError, ValueError) as error:
-                warn([unwritten(parsed.baseline, error)])
+                path = looks_path(parsed.baseline)
+                warn([f"{path}: the runs judged since the baseline was blessed cannot be counted: {one_line(error)}"])
         if self.failures or decision.failures:
             return FAILED
         return INCONCLUSIVE if decision.inconclusive else DONE

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import posixpath
 import time
+from typing import Any
 
 from ...transforms.io.publication import Layout, check_foreign
 from ...transforms.io.storage import delete_files, exists, write_file
@@ -13,7 +14,7 @@ from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line, shown
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
-from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
+from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
 from ..runs.named import age_warnings, below, load_baseline, luck_warnings, named_runs, read_text
 from ..runs.numbers import count_of, fixed
@@ -28,10 +29,10 @@ LAYOUT = Layout("history", (REPORT, PAGE, HISTORY), ())
 def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
-    index = _read_index(parsed.folder)
+    table, unreadable = _read_index(parsed.folder)
     with as_output_errors(f"--output {output}", "; remove it, or give another --output"):
         check_foreign(output, LAYOUT)
-    series = histories(index.table)
+    series = histories(table)
     for history in series:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
     blessed = _blessed(parsed.folder)
@@ -46,11 +47,11 @@ def run(parsed: argparse.Namespace, _: object) -> int:
                     warn([f"{text}; see beamscore bless" for text in lucky])
                 except UsageError as error:
                     warn([str(error)])
-    sources = HistorySources(parsed.folder, output, series, index.table, index.unreadable, parsed.command_line, blessed)
+    sources = HistorySources(parsed.folder, output, series, table, unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about.get(PAGE_PROBLEM)
     with as_output_errors(f"--output {output}", "; give another --output"):
-        write_file(posixpath.join(output, HISTORY), encode_table(index.table))
+        write_file(posixpath.join(output, HISTORY), encode_table(table))
         for name, content in reports.files.items():
             write_file(posixpath.join(output, name), content)
         if parsed.no_html:
@@ -68,7 +69,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
 def bless(parsed: argparse.Namespace, _: object) -> int:
     """Writes the median of the recent nights to blessed.txt, and resets the count of looks."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
-    series = histories(_read_index(folder).table)
+    series = histories(_read_index(folder)[0])
     if len(series) > 1:
         names = " and ".join(each.benchmark for each in series)
         raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
@@ -104,16 +105,16 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
     return DONE
 
 
-def _read_index(folder: str) -> Index:
-    """Returns the runs below a folder, and warns of unreadable ones; raises UsageError if there are none."""
-    index = index_runs(folder)
-    if not len(index.table):
+def _read_index(folder: str) -> tuple[Any, list[str]]:
+    """Returns the `index_runs` of a folder, and warns of unreadable ones; raises UsageError if there are none."""
+    table, unreadable = index_runs(folder)
+    if not len(table):
         problem = "no finished runs in this folder; pass the parent of the --output folders"
-        if index.unreadable:
-            problem = f"no run below this folder can be read, such as {index.unreadable[0]}"
+        if unreadable:
+            problem = f"no run below this folder can be read, such as {unreadable[0]}"
         raise UsageError(f"{folder}: {problem}")
-    warn(index.unreadable)
-    return index
+    warn(unreadable)
+    return table, unreadable
 
 
 def _blessed(folder: str) -> Run | None:

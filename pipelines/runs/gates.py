@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from scipy.special import stdtr
 
 from ...metrics.common.text import nearest
@@ -49,11 +48,6 @@ _NO_INTERVAL = (
     "fewer than half of the replicates have a value, all have the same, there are none, or the metric has no "
     "denominator"
 )
-
-
-def with_verdicts(run: Run, baseline: Run | None) -> Run:
-    """Returns the run, not yet written, with the verdicts of the gates of its configuration."""
-    return run.changed(gates=msgspec.to_builtins(gate_verdicts(run.configuration, run, baseline)))
 
 
 def gate_verdicts(configuration: Configuration, run: Run, baseline: Run | None) -> list[GateVerdict]:

@@ -7,7 +7,6 @@ import math
 import os
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -45,16 +44,11 @@ verdict of the gates that change the exit code, else pass; null if the run has n
 derived metrics of the run by name, as JSON; null if it has none."""
 
 
-@dataclass(frozen=True)
-class Index:
-    """The table of all runs, in order of time, and a line for each folder that cannot be read as a run."""
+def index_runs(folder: str) -> tuple[Any, list[str]]:
+    """Returns the table of the runs below a folder, in order of time, and a line for each that cannot be read.
 
-    table: Any
-    unreadable: list[str]
-
-
-def index_runs(folder: str) -> Index:
-    """Returns the runs below a folder; raises UsageError if it cannot be listed."""
+    Raises UsageError if the folder cannot be listed.
+    """
     try:
         runs = find_runs(folder)
     except (OSError, ValueError) as error:
@@ -75,7 +69,7 @@ def index_runs(folder: str) -> Index:
         tables[started, original] = rows
         copies += [f"{run}: a copy of {original}; left out" for run, *_ in others]
     order = [tables[key] for key in sorted(tables)]
-    return Index(pa.concat_tables([SCHEMA.empty_table(), *order]).combine_chunks(), [*unreadable, *copies])
+    return pa.concat_tables([SCHEMA.empty_table(), *order]).combine_chunks(), [*unreadable, *copies]
 
 
 def find_runs(folder: str) -> list[str]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...metrics.statistics.measured import Measured
 from ...transforms.io.storage import is_on_disk, read_bytes, write_file
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError
 from ..config.gates import BASELINE, Gate
 from .differences import PAIRED, differences
 from .named import below, load_baseline
@@ -157,11 +157,6 @@ def too_many_looks(gates: Mapping[str, Gate], looks: int, baseline: str) -> list
 def is_counted(gate: Gate) -> bool:
     """Returns whether the looks of a gate are counted."""
     return gate.not_worse_than == BASELINE and gate.looks > 1
-
-
-def unwritten(blessed: str, error: Exception) -> str:
-    """Returns the message for a count that cannot be written."""
-    return f"{looks_path(blessed)}: the runs judged since the baseline was blessed cannot be counted: {one_line(error)}"
 
 
 def _since_blessing(blessed: str, baseline: Run) -> dict[str, str]:

@@ -10,30 +10,23 @@ NEGLIGIBLE = 1e-9
 """A value this near to a whole number is shown as that: the difference is a rounding error or negligible."""
 
 
-def decimals(value: float) -> int:
-    """Returns how many decimals to show: four, or as many more as distinguish it from a whole number.
+def fixed(value: float) -> str:
+    """Returns a number with four decimals, or as many more as distinguish it from a whole one; a zero has no sign.
 
     A value of 0.99996 is not 1.0000, and a difference of 0.00004 not 0.0000: a reader would take it for all, or none.
+
+    >>> fixed(0.25), fixed(0.99996), fixed(1.0), fixed(-1e-17)
+    ('0.2500', '0.99996', '1.0000', '0.0000')
     """
     places = DECIMALS
     if math.isfinite(value) and abs(value - round(value)) > NEGLIGIBLE:
         while round(value, places) == round(value):
             places += 1
-    return places
-
-
-def fixed(value: float) -> str:
-    """Returns a number with its `decimals`, without the sign of a zero.
-
-    >>> fixed(0.25), fixed(0.99996), fixed(1.0), fixed(-1e-17)
-    ('0.2500', '0.99996', '1.0000', '0.0000')
-    """
-    places = decimals(value)
     return f"{round(value, places) + 0.0:.{places}f}"
 
 
 def signed(value: float | None) -> str:
-    """Returns a difference with its `decimals` and its sign; 0 has no sign, and None is a dash.
+    """Returns a difference as `fixed`, with its sign; 0 has no sign, and None is a dash.
 
     >>> signed(0.25), signed(-0.00004), signed(0.0), signed(None)
     ('+0.2500', '-0.00004', '0.0000', '–')
