@@ -200,18 +200,10 @@ def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[s
 
 
 def _tonight(document: doc.Document, history: History, nightly: Mapping[str, BaselineDiff]) -> Iterator[doc.Block]:
-    """Yields warnings, breaks and gates of the last night, and each of its systems next to earlier nights."""
+    """Yields a warning of lost systems, the gates of the last night, and its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
     if lost := [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]:
         yield doc.Text(f"tonight has no system {', '.join(lost)}, which the run before has.", label="Warning")
-    for break_ in history.breaks:
-        if break_.night is latest:
-            text = "Tonight cannot be compared with the nights before."
-            if break_.earlier is nights[-2]:
-                text = "Metrics with another formula are not compared with the nights before."
-            elif break_.earlier is not None:
-                text = f"Tonight is compared with {break_.earlier.run} and the nights before that are as it is."
-            yield doc.Text(f"{break_.reason}. {text}", label="Break")
     if latest.gates:
         yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
@@ -220,9 +212,6 @@ def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Bas
         yield doc.Text(f"{latest.coverage[system]}.")
         if against.note:
             yield doc.Text(against.note)
-        for drop in history.drops:
-            if drop.night is latest and drop.system == system:
-                yield doc.Text(f"{drop}.", label="Warning")
         last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
         of_medians = [f"against the median of {window}" for window in WINDOWS]
         header = ("metric", "tonight", f"against {last}", *of_medians, "gate")

@@ -261,6 +261,14 @@ def judge_nights(
 
 def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     latest = history.nights[-1]
+    if history.breaks and history.breaks[-1].night is latest:
+        reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
+        if earlier is None:
+            yield Link(f"tonight cannot be compared with the runs before: {reason}")
+        elif earlier is history.nights[-2]:
+            yield Link(f"tonight is compared with the run before, except in metrics whose formula changed: {reason}")
+        else:
+            yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")
     verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
     for (system, metric), verdict in verdicts.items():
         if verdict in _WORST_FIRST:
@@ -270,11 +278,3 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     for drop in history.drops:
         if drop.night is latest:
             yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))
-    if history.breaks and history.breaks[-1].night is latest:
-        reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
-        if earlier is None:
-            yield Link(f"tonight cannot be compared with the runs before: {reason}")
-        elif earlier is history.nights[-2]:
-            yield Link(f"tonight is compared with the run before, except in metrics whose formula changed: {reason}")
-        else:
-            yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")
