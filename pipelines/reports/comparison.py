@@ -23,7 +23,7 @@ from ..runs.provenance import input_sides
 from . import document as doc
 from .against import page_link
 from .cards import SIDES, within_limit
-from .evaluation import provenance_blocks, signatures
+from .evaluation import provenance_blocks
 from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
@@ -146,7 +146,7 @@ def build_comparison(
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=SIDES,
-        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True), *signatures(comparison)),
+        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True), ("signature", comparison["signature"])),
         verdict=judge_comparison(comparison, kind, differences, slices, main),
         sections=(
             doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(comparison)]),
@@ -238,8 +238,7 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
     if swaps := comparison["swaps"]:
         setting += f" p is that of {swaps:,} swaps, of the metric alone."
     yield doc.Text(setting, "setting")
-    for name, text in signatures(comparison):
-        yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
+    yield doc.Text(("signature", doc.Code(comparison["signature"])), "setting", where="markdown")
 
 
 def _slice_blocks(

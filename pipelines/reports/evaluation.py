@@ -143,8 +143,7 @@ def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
         is_named = len(systems) > 1 and warning not in of_all
         yield doc.Text(f"{some_of(names, 3)}: {warning}." if is_named else f"{warning}.", label="Warning")
     yield doc.Text(" ".join(_setting(summary["config"])), "setting")
-    for name, text in signatures(summary):
-        yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
+    yield doc.Text(("signature", doc.Code(summary["signature"])), "setting", where="markdown")
 
 
 def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount], is_failed: bool) -> Iterator[doc.Block]:
@@ -315,13 +314,7 @@ def _header(
         yield "started", run["started"][:16].replace("T", " ")
     if against.path:
         yield "baseline", doc.Link(against.path, address=against.link)
-    yield from signatures(summary)
-
-
-def signatures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the signature of summary.json or comparison.json, by which it is cited, with its name, if it has one."""
-    if document.get("signature"):
-        yield "signature", document["signature"]
+    yield "signature", summary["signature"]
 
 
 def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[str]:

@@ -37,12 +37,10 @@ class RunSignature(msgspec.Struct, frozen=True):
     fingerprint: Fingerprint | None = None
 
     @classmethod
-    def of(
-        cls, configuration: Configuration, versions: Any = None, fingerprint: Fingerprint | None = None
-    ) -> RunSignature:
+    def of(cls, configuration: Configuration, versions: Any = None) -> RunSignature:
         """Returns the signature of a run that starts here and now."""
         config = msgspec.json.decode(msgspec.json.encode(configuration.resolved()), type=dict[str, Any])
-        return cls(configuration.benchmark.name, VERSION, config, versions, fingerprint)
+        return cls(configuration.benchmark.name, VERSION, config, versions)
 
 
 class Strictness(NamedTuple):
