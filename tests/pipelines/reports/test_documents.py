@@ -152,7 +152,7 @@ def test_headlines_and_tables_of_all_reports_agree(
     assert (stdout.count(f"│ {word} "), f"\n{judgement.upper()}: " in stdout) == (2, True)
     assert lost or "too few differ" not in stdout
     signature = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["signature"]
-    assert f"signature: {signature}\n" in stdout
+    assert f"\nSamples paired: {count} compared\nsignature: {signature}\n" in stdout
     # Without a page, and without the rows of the baseline where the sums imply it, the report says the same.
     written = (runs / "2" / "report.md").read_text()
     for path in (first / ".runs").glob("*/samples/*") if count <= 5 else ():
