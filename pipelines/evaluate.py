@@ -32,6 +32,7 @@ from ..transforms.publish import (
     StagedFolder,
     encode_json,
     no_samples,
+    quarantine_line,
 )
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
@@ -155,7 +156,7 @@ class PublishRun(beam.PTransform):
             "samples_files": outputs.samples
             | "WriteSamples" >> beam.ParDo(StageBundles(rows, ".parquet", open_rows, file_s)).with_output_types(str),
             "quarantine_files": outputs.quarantine
-            | "Lines" >> beam.Map(lambda entry: entry.to_bytes() + b"\n")
+            | "Lines" >> beam.Map(quarantine_line).with_output_types(bytes)
             | "WriteQuarantine" >> beam.ParDo(StageBundles(quarantine, ".jsonl")).with_output_types(str),
         }
         if plan.page:

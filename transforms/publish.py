@@ -75,6 +75,11 @@ class SampleWriter:
         self._writer.write_table(sample_table(rows, *self._columns))
 
 
+def quarantine_line(entry: Quarantined) -> bytes:
+    """Returns the line of a quarantine file that holds an entry."""
+    return entry.to_bytes() + b"\n"
+
+
 class CountCauses(beam.PTransform):
     """Input: Quarantined. Output: CauseCount, one for each side, stage and cause."""
 
@@ -183,7 +188,7 @@ class StageBundles(beam.DoFn):
         self,
         folder: StagedFolder,
         suffix: str,
-        open_writer: Callable[[BinaryIO], Writer] = lambda stream: stream,
+        open_writer: Callable[[BinaryIO], Writer] | None = None,
         file_s: float | None = None,
     ) -> None:
         self._folder = folder
@@ -222,7 +227,8 @@ class StageBundles(beam.DoFn):
     def _end(self) -> None:
         if self._writer and self._stream:
             with output_problems(self._folder.output):
-                self._writer.close()
+                if self._writer is not self._stream:
+                    self._writer.close()
                 # If closing fails, `teardown` does not try again.
                 stream, self._stream = self._stream, None
                 stream.close()
@@ -234,5 +240,5 @@ class StageBundles(beam.DoFn):
         self._opened = time.monotonic()
         self._name = self._folder.new_name(self._suffix)
         self._stream = self._folder.create(self._name)
-        self._writer = self._open_writer(self._stream)
+        self._writer = self._open_writer(self._stream) if self._open_writer else self._stream
         return self._writer
