@@ -5,8 +5,9 @@ Records travel in blocks, samples in batches; see docs/explanation/architecture.
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
@@ -26,6 +27,7 @@ from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_pic
 from ..transforms.process import faults_end_the_bundle
 from ..transforms.publish import (
     CountCauses,
+    Owned,
     Publish,
     SampleWriter,
     StageBundles,
@@ -50,9 +52,6 @@ from .runs.causes import quarantine_causes
 from .runs.gates import gate_verdicts
 from .runs.provenance import Invocation, run_document
 from .runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run
-
-Documents = dict[str, bytes]
-Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
 
 ROWS_FILE_S = 30.0
 """How long a worker of a resumable run writes to one file of rows: an interrupt loses at most this much."""
@@ -127,15 +126,12 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
 
 
 class PublishRun(beam.PTransform):
-    """Publishes a run: from Evaluated to whether the result was published; see transforms.publish.Publish.
+    """Publishes a run: from Evaluated to whether the result was published. owned: see transforms.publish.Publish."""
 
-    around: wraps the function that makes the documents, which it must call; None: no wrapper.
-    """
-
-    def __init__(self, plan: EvaluationPlan, around: Around | None = None) -> None:
+    def __init__(self, plan: EvaluationPlan, owned: Owned = contextlib.nullcontext) -> None:
         super().__init__()
         self._plan = plan
-        self._around = around
+        self._owned = owned
 
     def expand(self, evaluated: tuple[beam.PCollection, ...]) -> beam.PCollection:
         """Writes rows and the quarantine, picks and draws samples, and publishes them with the documents."""
@@ -165,9 +161,7 @@ class PublishRun(beam.PTransform):
         make = partial(
             make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, rows.path, plan.page
         )
-        if self._around is not None:
-            make = partial(self._around, make)
-        published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
+        published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make, self._owned)
         return published
 
 

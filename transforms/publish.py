@@ -24,6 +24,7 @@ from .scored import ScoredSample
 
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 16 << 20
+Owned = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
@@ -107,17 +108,24 @@ class Publish(beam.PTransform):
     A run that has lost its claim on the output in the meantime ends without a result.
 
     parts: named collections; FOLDER_files holds the names of the staged files of each folder of the layout.
-    make: from {name: list of elements} to {file name: content}.
+    make: from {name: list of elements} to {file name: content}. owned: makes the run the owner of the output while it
+    publishes; by default it is the owner already.
     """
 
     def __init__(
-        self, output: str, run_id: str, layout: Layout, make: Callable[[dict[str, list[Any]]], dict[str, bytes]]
+        self,
+        output: str,
+        run_id: str,
+        layout: Layout,
+        make: Callable[[dict[str, list[Any]]], dict[str, bytes]],
+        owned: Owned = contextlib.nullcontext,
     ) -> None:
         super().__init__()
         self._output = output
         self._run_id = run_id
         self._layout = layout
         self._make = make
+        self._owned = owned
 
     def expand(self, parts: dict[str, beam.PCollection]) -> beam.PCollection:
         """Runs once, with each part as a side input.
@@ -129,13 +137,14 @@ class Publish(beam.PTransform):
         return pipeline | "Start" >> beam.Create([None]) | "Publish" >> beam.Map(self._publish, **gathered)
 
     def _publish(self, _: None, **parts: list[Any]) -> bool:
-        files = self._make(parts)
-        staged = {folder: parts[f"{folder}_files"] for folder in self._layout.folders}
-        try:
-            publish(self._output, self._run_id, self._layout, files, staged)
-        except LostClaim:
-            # The command, if it still waits, detects that the result belongs to a different run.
-            return False
+        with self._owned():
+            files = self._make(parts)
+            staged = {folder: parts[f"{folder}_files"] for folder in self._layout.folders}
+            try:
+                publish(self._output, self._run_id, self._layout, files, staged)
+            except LostClaim:
+                # The command, if it still waits, detects that the result belongs to a different run.
+                return False
         return True
 
 

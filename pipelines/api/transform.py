@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
@@ -157,7 +158,7 @@ class Evaluate(beam.PTransform):
         read = self._read(inputs, [truths, *predictions.values()])
         evaluated: Evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
         if plan is not None:
-            _ = evaluated | "Publish" >> PublishRun(plan, partial(_own, plan)) | "Check" >> beam.Map(_published, plan)
+            _ = evaluated | "Publish" >> PublishRun(plan, partial(_owned, plan)) | "Check" >> beam.Map(_published, plan)
         return _rows(evaluated, configuration, inputs.systems)
 
     def _read(self, inputs: Inputs, collections: Sequence[beam.PCollection]) -> dict[str, beam.PCollection]:
@@ -208,16 +209,15 @@ def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
     return truths, predictions
 
 
-def _own(
-    plan: EvaluationPlan, make: Callable[[dict[str, list[Any]]], dict[str, bytes]], parts: Any
-) -> dict[str, bytes]:
-    """Makes the documents of a run that owns its output from here on: no other process waits for it or cleans up."""
-    own_output(plan.output, Claim(plan.run_id, Process.of(os.getpid()), is_job=True, detached=True), LAYOUT)
+@contextlib.contextmanager
+def _owned(plan: EvaluationPlan) -> Iterator[None]:
+    """Makes a run the owner of its output while this process publishes it; a second attempt asks again."""
+    own_output(plan.output, Claim(plan.run_id, Process.of(os.getpid())), LAYOUT)
     try:
-        return make(parts)
-    except BaseException:
-        release(plan.output, plan.run_id)
-        raise
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            release(plan.output, plan.run_id)
 
 
 def _published(is_published: bool, plan: EvaluationPlan) -> None:

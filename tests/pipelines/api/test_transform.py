@@ -28,6 +28,7 @@ from apache_beam.transforms.window import FixedWindows, GlobalWindows
 
 import beamscore
 from beamscore.pipelines.runs.run import LAYOUT
+from beamscore.transforms.io import publication
 from beamscore.transforms.io.publication import Claim, Process, own_output
 from beamscore.transforms.records import InputProblem
 from tests.runs import Run, evaluate, write_lines
@@ -263,6 +264,20 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
     publish(TRUTHS)
     assert first.summary["systems"]["mine"]["values"]["exact_match"] == 1
     assert {row["status"] for row in first.samples} == {"scored"}
+    # A publication that fails leaves the output to others, as would its process if it were killed.
+    claims: list[Any] = []
+
+    def no_space(output: str, _: Any, run_id: str = "") -> None:
+        if run_id:
+            claims.append(publication.held_claim(output, run_id))
+            raise OSError("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publication, "refresh_plain_names", no_space)
+        with pytest.raises(InputProblem, match="cannot be written: the disk is full"):
+            publish(PREDICTIONS)
+    assert [claim.is_job for claim in claims] == [False]
+    publish(TRUTHS)
     # Where another run is writing, none publishes.
     own_output(str(tmp_path / "other"), Claim("0", Process.of(os.getpid())), LAYOUT)
     with pytest.raises(InputProblem, match=r"run 0, process .* is writing there"):
