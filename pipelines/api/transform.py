@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from weakref import WeakKeyDictionary
 
 import apache_beam as beam
 from apache_beam.transforms.trigger import DefaultTrigger
@@ -17,7 +18,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, check_foreign, own_output, release
-from ...transforms.io.storage import new_run_id, output_problems, prepare_output
+from ...transforms.io.storage import new_run_id, output_problems, place_of, prepare_output
 from ...transforms.publish import encode_json
 from ...transforms.read import ReadPlan, encode_records
 from ...transforms.read import Unpack as Unpacker
@@ -43,6 +44,8 @@ have any size, as it is sorted on disk."""
 MAX_BUCKETS = 10_000
 
 _LOG = logging.getLogger(__name__)
+_OUTPUTS: WeakKeyDictionary[beam.Pipeline, set[str]] = WeakKeyDictionary()
+"""Where the runs of a pipeline publish."""
 
 
 # Beam infers a schema only from this spelling.
@@ -179,6 +182,10 @@ class Evaluate(beam.PTransform):
                 check_foreign(output, LAYOUT)
         except InputProblem as error:
             raise ValueError(error.message) from None
+        outputs, place = _OUTPUTS.setdefault(pipeline, set()), place_of(output)
+        if place in outputs:
+            raise ValueError(f"output {output}: another Evaluate of this pipeline publishes there; give another output")
+        outputs.add(place)
         invocation = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
         return EvaluationPlan(configuration, inputs, output, new_run_id(), invocation, page=True)
 

@@ -266,8 +266,7 @@ def publish(
     If anything fails before the last document is written, the earlier result remains. A second attempt repeats only
     what the first one has not finished.
 
-    Raises LostClaim if the run has lost its claim, InputProblem if the output cannot be written, and
-    FileNotFoundError if a staged file is gone.
+    Raises LostClaim if the run has lost its claim or a staged file, InputProblem if the output cannot be written.
     """
 
     def may_publish() -> None:
@@ -282,9 +281,9 @@ def publish(
             names = [f"{part}/{name}" for part in staged for name in staged[part]]
             for part in staged:
                 present = list_folder(posixpath.join(folder, part))
-                lost = sorted(set(staged[part]) - set(present))
-                if lost:
-                    raise FileNotFoundError(f"{posixpath.join(folder, part, lost[0])}: written by this run, but gone")
+                if not present.keys() >= set(staged[part]):
+                    # Another run has cleaned up: files without a claim are those of a dead run.
+                    raise LostClaim(output)
                 # Files of bundles that failed.
                 delete_files([posixpath.join(folder, part, name) for name in present if name not in staged[part]])
             documents = {**files, layout.last + LISTED: msgspec.json.encode(sorted({*names, *files}))}

@@ -287,6 +287,12 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
     (tmp_path / "report.md").write_text("notes")
     with pytest.raises(ValueError, match=r"holds no result, but a report\.md that it would replace"):
         publish(PREDICTIONS, name=".")
+    # So is a folder that this pipeline publishes to already.
+    pipeline, publishing = beam.Pipeline(), beamscore.Evaluate("toy", output=str(tmp_path / "out"))
+    sides = tuple(pipeline | name >> beam.Create(TRUTHS) for name in PATHS)
+    _ = sides | publishing
+    with pytest.raises(ValueError, match="another Evaluate of this pipeline publishes there; give another output"):
+        _ = sides | "Again" >> publishing
 
 
 def test_the_program_prints_what_is_shown(

@@ -271,10 +271,10 @@ def test_a_run_that_was_abandoned_or_has_lost_a_file_publishes_nothing(output: s
     staged = stage(output, "b1", "later")
     delete_files([posixpath.join(publication.run_folder(output, "b1"), "samples", staged["samples"][0])])
     publish_it = partial(publication.publish, output, "b1", LAYOUT, documents("later"), staged)
-    assert "written by this run, but gone" in problem_of(publish_it)
-    publication.cancel_run(output, "b1")
-    with pytest.raises(LostClaim, match="this run does not own it any more"):
-        publish_it()
+    for _ in range(2):
+        with pytest.raises(LostClaim, match="this run does not own it any more"):
+            publish_it()
+        publication.cancel_run(output, "b1")
     stage(output, "b1", "still on its way")
     assert both(output) == "earlier"
     evaluate(output, "c2", "last")
