@@ -266,7 +266,8 @@ def publish(
     If anything fails before the last document is written, the earlier result remains. A second attempt repeats only
     what the first one has not finished.
 
-    Raises LostClaim if the run has lost its claim or a staged file, InputProblem if the output cannot be written.
+    Raises LostClaim if the run has lost its claim or a staged file, InputProblem if the output cannot be written, or
+    the run has published another result there, as a pipeline may that runs twice.
     """
 
     def may_publish() -> None:
@@ -292,6 +293,9 @@ def publish(
                 write_file(posixpath.join(folder, name), content)
             with _committing:
                 write_file(posixpath.join(folder, layout.last), last, may_publish)
+        elif read_bytes(posixpath.join(folder, layout.main or layout.last)) != files[layout.main or layout.last]:
+            # A second attempt makes the same.
+            raise InputProblem(f"--output {output}: this pipeline has published another result there; build it again")
     except OSError as error:
         may_publish()
         raise output_problem(output, error) from error
