@@ -18,7 +18,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, check_foreign, own_output, release
-from ...transforms.io.storage import new_run_id, output_problems, place_of, prepare_output
+from ...transforms.io.storage import is_on_disk, new_run_id, output_problems, place_of, prepare_output
 from ...transforms.publish import encode_json
 from ...transforms.read import ReadPlan, encode_records
 from ...transforms.read import Unpack as Unpacker
@@ -29,7 +29,6 @@ from ...transforms.totals import SliceResult
 from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..evaluate import EvaluationPlan, PublishRun
 from ..inputs.inputs import Inputs
-from ..runners import launch
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run
 from .arguments import Arguments, check_arguments
@@ -175,7 +174,10 @@ class Evaluate(beam.PTransform):
         }
 
     def _plan(self, configuration: Configuration, inputs: Inputs, pipeline: beam.Pipeline) -> EvaluationPlan:
-        output = launch.path_for_workers(pipeline.options, str(self._output))
+        output = str(self._output)
+        if is_on_disk(output):
+            # Workers may have another current folder.
+            output = os.path.abspath(output)
         try:
             prepare_output(output)
             with output_problems(output):
@@ -186,7 +188,9 @@ class Evaluate(beam.PTransform):
         if place in outputs:
             raise ValueError(f"output {output}: another Evaluate of this pipeline publishes there; give another output")
         outputs.add(place)
-        invocation = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
+        # The options do not name a runner that the pipeline was given. Beam's DirectRunner is an alias.
+        runner = type(pipeline.runner).__name__.removeprefix("Switching")
+        invocation = Invocation.now(["beamscore.Evaluate"], runner)
         return EvaluationPlan(configuration, inputs, output, new_run_id(), invocation, page=True)
 
 

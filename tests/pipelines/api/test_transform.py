@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.ml.inference.base import PredictionResult
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing import test_stream
 from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeatedly
 from apache_beam.transforms.window import FixedWindows, GlobalWindows
@@ -293,6 +294,18 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
     _ = sides | publishing
     with pytest.raises(ValueError, match="another Evaluate of this pipeline publishes there; give another output"):
         _ = sides | "Again" >> publishing
+
+
+def test_a_runner_that_is_an_argument_publishes_where_this_process_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of the pipeline do not name it, and its workers may have another current folder."""
+    monkeypatch.chdir(tmp_path)
+    with beam.Pipeline(FnApiRunner()) as pipeline:
+        _ = tuple(pipeline | name >> beam.Create(TRUTHS) for name in PATHS) | beamscore.Evaluate("toy", output="out")
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+    assert json.loads((tmp_path / "out" / "run.json").read_bytes())["runner"] == "FnApiRunner"
 
 
 def test_the_program_prints_what_is_shown(
