@@ -328,6 +328,7 @@ class ReadPart(RecordIntake):
 
 Unpack = Callable[[Any], Any]
 
+_PLAIN = (str, int, float, list, Mapping)
 _SHOWN = reprlib.Repr()
 _SHOWN.maxstring = _SHOWN.maxother = TEXT_KEPT
 NOWHERE = ""
@@ -376,7 +377,8 @@ class EncodeBundle(RecordIntake):
                 if self._encoder.side in self._fieldless:
                     nulls = [str(name) for name, value in fields_of(record).items() if value is None]
                     self._look_among(self._encoder.side, self._fields.whole(self._fields.present(nulls)))
-                fields = needed_fields(present_fields(record, self._structured), self._read)
+                self._whole = present_fields(record, self._structured)
+                fields = needed_fields(self._whole, self._read)
                 check_texts(fields, self._texts)
                 text = record_json(fields, scored=self._scored)
                 position = _position(record_json(fields, is_sorted=True, scored=self._scored))
@@ -395,7 +397,20 @@ class EncodeBundle(RecordIntake):
             # An integer of more digits than Python writes.
             shown = f"<{type(element).__name__}>".encode()
         encoded = EncodedRecord(self._encoder.encode(_position(shown), 0, JSON, shown))
-        return self.rejected(encoded, "unreadable", error)
+        return super().rejected(encoded, "unreadable", error)
+
+    def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
+        """Returns the quarantine entry of a record with all its fields: what it lacks may have another name."""
+        if self._read is not None:
+            # A field that is not read may hold anything of any size, such as an image.
+            shown = {
+                name: value if name in self._read or isinstance(value, _PLAIN) else f"<{type(value).__name__}>"
+                for name, value in self._whole.items()
+            }
+            with contextlib.suppress(ArithmeticError, RecursionError, TypeError, ValueError):
+                text = record_json(shown)
+                encoded = EncodedRecord(self._encoder.encode(encoded.origin.position, 0, JSON, text))
+        return super().rejected(encoded, cause, error, sample_id)
 
 
 def _position(content: bytes) -> int:

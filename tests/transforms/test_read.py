@@ -331,6 +331,10 @@ def test_a_field_of_an_element_that_is_not_needed_may_hold_anything_of_any_size(
     for value in (object(), "x" * 300, float("inf"), [[[[[[1]]]]]]):
         ((_, _, record),), quarantine = encode([{"sample_id": "a", "text": "x", "image": value}], columns=columns)
         assert (record.decode(dict), quarantine) == ({"sample_id": "a", "text": "x"}, [])
+    # One that is rejected is shown with the names of its fields.
+    _, (entry,) = encode([{"image_id": "a", "text": "x", "tags": ["b"], "image": object()}], columns=columns)
+    assert entry.text == '{"image_id":"a","text":"x","tags":["b"],"image":"<object>"}'
+    assert entry.position == content_hash({"text": "x"})
 
 
 def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_the_bundle() -> None:
