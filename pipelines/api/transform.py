@@ -26,9 +26,10 @@ from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_
 from ...transforms.rows import exact_statistics
 from ...transforms.scored import ScoredSample
 from ...transforms.totals import SliceResult
-from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration, predictions_of
 from ..evaluate import EvaluationPlan, PublishRun
 from ..inputs.inputs import Inputs
+from ..runs.causes import unscored_systems
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run
 from .arguments import Arguments, check_arguments
@@ -258,7 +259,9 @@ def _gathered(
     outcomes: Mapping[int, Any],
 ) -> Run:
     result = Run.of(configuration, systems, slices, outcomes, {}, [])
-    for warning in result.summary.warnings:
+    unscored = unscored_systems(result.summary.document()["systems"])
+    reasons = [f"the {predictions_of(name)}: {reason}" for name, reason in unscored.items()]
+    for warning in reasons + result.summary.warnings:
         _LOG.warning("%s", warning)
     return result
 

@@ -199,17 +199,19 @@ def test_options_reach_the_benchmark_and_a_pair_is_one_system() -> None:
     assert json.loads(found["sums"][0])["config"]["batch"] == 5
 
 
-def test_fields_and_unpack_find_the_records(clean: Run) -> None:
+def test_fields_and_unpack_find_the_records(clean: Run, caplog: pytest.LogCaptureFixture) -> None:
     fields = {"ground_truth": {"text": "label.text"}, "mine": {"text": "answer"}}
     truths = [{**each, "text": None, "label": json.dumps({"text": each["text"]})} for each in TRUTHS]
     predictions = [(each["sample_id"], each["text"]) for each in PREDICTIONS]
     unpack = {"mine": lambda pair: {"sample_id": pair[0], "answer": pair[1]}}
     found = evaluated({"ground_truth": truths, "mine": predictions}, fields=fields, unpack=unpack, **ARGUMENTS)
     assert json.loads(found["sums"][0])["systems"] == clean.sums["systems"]
-    # No records are a result too.
+    # No records are a result too, whose log says why it has no values.
+    caplog.set_level("WARNING")
     none = evaluated({"ground_truth": [], "mine": []})
     assert ({row.value for row in none["metrics"]}, {row.count for row in none["coverage"]}) == ({None}, {0})
     assert len(none["sums"]) == 1
+    assert "the predictions of mine: no readable prediction has a readable ground truth" in caplog.messages
 
 
 DISCARDING = {"accumulation_mode": AccumulationMode.DISCARDING}
