@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from ...metrics.common.text import truncated
-from ...transforms.records import GROUND_TRUTH, Cause, Quarantined, printable
+from ...transforms.records import GROUND_TRUTH, Cause, Origin, Quarantined, printable
 from ...transforms.scored import WITHOUT_FIELDS
 from ..config.settings import predictions_of
 from ..inputs.mismatch import Inputs, no_record, other_ids, other_records
@@ -74,7 +74,7 @@ def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
 
 
 def _record(entry: Quarantined) -> QuarantinedRecord:
-    place = f"{entry.source}:{entry.line}" if entry.line else f"{entry.source} at byte {entry.position}"
+    place = Origin(0, 0, entry.position, entry.line or 0, entry.source).place
     if entry.sample_id is not None:
         place = f"{truncated(entry.sample_id, MAX_ID_LENGTH)} at {place}"
     return QuarantinedRecord(

@@ -16,8 +16,10 @@ from beamscore.pipelines.runs.causes import (
     QuarantinedRecord,
     duplicate_warnings,
     most_frequent,
+    quarantine_causes,
     stored_causes,
 )
+from beamscore.transforms.records import CauseCount, Quarantined
 from tests.runs import Run, command, evaluate, write_lines
 
 Records = list[dict[str, Any]]
@@ -166,6 +168,10 @@ def test_a_cause_shows_its_first_record_and_the_remedy_and_duplicates_are_warned
               QuarantineCause("ground_truth", "read", "duplicate", 1, records[:1]),
               QuarantineCause("ours", "read", "failed", 1, records)]  # fmt: skip
     assert str(causes[0]) == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
+    # A record of a collection is in no file.
+    entry = Quarantined("ours", "b", "", 10, None, "read", "invalid", "text: problem 3", "{}")
+    ((example,),) = (cause.examples for cause in quarantine_causes([CauseCount(1, (entry,))]))
+    assert example.place == "b at the record with the hash 000000000000000a"
     told = [
         "the predictions of ours: 1,200 records with a duplicate sample_id: "
         "p.jsonl:3 (text: problem 3), p.jsonl:9 (text: problem 9); quarantine/ lists all",
