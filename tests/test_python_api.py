@@ -114,7 +114,7 @@ def test_one_pair_has_its_metrics_and_details() -> None:
     assert beamscore.score("toy", {"text": "one"}).metrics["exact_match"] == 0
 
 
-def pair(truth: Any, prediction: Any, benchmark: str = "toy", **options: Any) -> Callable[[], Any]:
+def pair(truth: Any, prediction: Any, benchmark: Any = "toy", **options: Any) -> Callable[[], Any]:
     return lambda: beamscore.score(benchmark, {"text": truth}, {"text": prediction}, options=options)
 
 
@@ -140,6 +140,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (pair("one", 1), beamscore.RejectedRecord, "text"),
     (pair("one", "\ud800"), beamscore.RejectedRecord, r"^prediction: "),
     (pair("", "", "charts"), ValueError, r"there is no benchmark charts \(did you mean chart\?\); there are "),
+    (pair("", "", Path("own.py")), ValueError, r"the benchmark must be a name or FILE\.py:CLASS, not PosixPath"),
     (pair("", "", unknown=1), ValueError, "toy: unknown: unknown key; allowed for toy: "),
     (whole("nowhere.jsonl", FILE), ValueError, "nowhere"),
     (whole(FILE, ONE), TypeError, "both be files"),

@@ -149,7 +149,8 @@ def compare(
 
 def _source_of(benchmark: str) -> bytes:
     """Returns the content of the file of FILE.py:CLASS, empty for other names or without a file."""
-    path = benchmark.rpartition(":")[0]
+    # What is no name is refused by `check_arguments`.
+    path = str(benchmark).rpartition(":")[0]
     with contextlib.suppress(OSError):
         return Path(path).read_bytes() if path.endswith(".py") else b""
     return b""

@@ -203,6 +203,8 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
 
 def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
     """Returns the benchmark of this name; raises UsageError if it does not exist or cannot be used."""
+    if not isinstance(name, str):
+        raise UsageError(f"the benchmark must be a name or FILE.py:CLASS, not {shown(name)}")
     if not is_benchmark(name):
         near = nearest(name, benchmark_names())
         raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")

@@ -234,6 +234,7 @@ def of_mine(change: Any) -> Any:
         (lambda both: both["mine"], {}, "Evaluate takes"),
         (lambda both: (both["mine"],), {}, "Evaluate takes"),
         (dict, {"output": __file__}, "output"),
+        (dict, {"benchmark": dict}, r"the benchmark must be a name or FILE\.py:CLASS, not <class 'dict'>"),
         # The checks of the arguments are those of the command.
         (dict, {"fields": {"mine": {"txt": "a"}}}, r"fields\.mine\.txt: the run reads no such field \(did you mean te"),
         (dict, {"limits": {"depth": 0}}, r"^toy: limits\.depth: [^\n]+$"),
