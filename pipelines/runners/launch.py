@@ -219,8 +219,7 @@ def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pi
         runner = local_runner(options, environment) if is_local(options) else None
         return beam.Pipeline(runner=runner, options=options)
     except (ImportError, AttributeError, ValueError) as error:
-        name = options.view_as(StandardOptions).runner
-        raise UsageError(f"--runner {name}: {one_line(error)}") from error
+        raise UsageError(f"--runner {runner_name(options)}: {one_line(error)}") from error
 
 
 def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:

@@ -83,6 +83,7 @@ USAGE = {
     "EVALUATE --runner=NoSuch": "--runner NoSuch: Beam has no such runner; there are ",
     "EVALUATE --runner=FlinkRuner": "--runner FlinkRuner: Beam has no such runner (did you mean FlinkRunner?); ",
     "EVALUATE --runner=no.such.Runner": "--runner no.such.Runner: ",
+    "EVALUATE --environment_type=EXTERNAL": "--runner DirectRunner: Pipeline has validations errors: ",
     "EVALUATE --output t.jsonl": "--output t.jsonl: cannot be written: ",
     "EVALUATE --output /proc/out": "--output /proc/out: cannot be written: ",
     "DETACHED --resume": "--resume: not for a job that continues without this command",
