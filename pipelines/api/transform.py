@@ -319,6 +319,6 @@ def unpack_inference(element: Any) -> dict[str, Any]:
     """
     key, result = element if isinstance(element, tuple) and not hasattr(element, "inference") else (None, element)
     record = fields_of(result.inference)
-    if "sample_id" not in record:
+    if record.get("sample_id") is None:
         record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
     return record

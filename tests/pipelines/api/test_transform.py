@@ -339,7 +339,7 @@ def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     ("element", "expected"),
     [
         (PredictionResult({"sample_id": "a", "x": 1}, {"text": "t"}), {"sample_id": "a", "text": "t"}),
-        (("key", PredictionResult("image", {"text": "t"})), {"sample_id": "key", "text": "t"}),
+        (("key", PredictionResult("image", {"text": "t", "sample_id": None})), {"sample_id": "key", "text": "t"}),
         (PredictionResult("image", {"sample_id": "own", "text": "t"}), {"sample_id": "own", "text": "t"}),
         (("key", PredictionResult("image", {"sample_id": "own"})), {"sample_id": "own"}),
     ],
