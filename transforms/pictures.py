@@ -10,6 +10,7 @@ import base64
 import io
 import os
 import posixpath
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -93,7 +94,10 @@ def read_picture(path: str | None) -> Picture:
         content = read_bytes(path, MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             return Picture(problem=f"{path} has more than {MAX_FILE_BYTES:,} bytes")
-        return _decoded(content, path)
+        # Pillow warns of damaged EXIF data, and of a size that is refused below.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="PIL")
+            return _decoded(content, path)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - no failure of a decoder on a broken file may end a run
@@ -102,9 +106,15 @@ def read_picture(path: str | None) -> Picture:
 
 def _decoded(content: bytes, path: str) -> Picture:
     # Not at the top: most runs have no pictures.
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
-    with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+    try:
+        file = Image.open(io.BytesIO(content), formats=FORMATS)
+    except UnidentifiedImageError:
+        return Picture(problem=f"{path}: not an image of the kinds {', '.join(FORMATS)}")
+    except Image.DecompressionBombError:
+        return Picture(problem=f"{path} has more than {MAX_PIXELS:,} pixels")
+    with file as image:
         size = image.size
         if size[0] * size[1] > MAX_PIXELS:
             return Picture(problem=f"{path} has {size[0]:,} x {size[1]:,} pixels, more than {MAX_PIXELS:,}")
