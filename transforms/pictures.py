@@ -12,12 +12,15 @@ import os
 import posixpath
 import warnings
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
 from ..metrics.common.svg import ImageSize
 from .io.storage import is_on_disk, read_bytes, reason_of
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 MAX_FILE_BYTES = 64 << 20
 MAX_PIXELS = 64_000_000
@@ -120,7 +123,7 @@ def _decoded(content: bytes, path: str) -> Picture:
             return Picture(problem=f"{path} has {size[0]:,} x {size[1]:,} pixels, more than {MAX_PIXELS:,}")
         # A JPEG is decoded as small as it may be.
         image.draft("RGB", (MAX_SIDE, MAX_SIDE))
-        small = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        small = _of_8_bits(image).convert("RGBA" if image.has_transparency_data else "RGB")
     small.thumbnail((MAX_SIDE, MAX_SIDE))
     paper = Image.new("RGB", small.size, "white")
     paper.paste(small, mask=small if small.mode == "RGBA" else None)
@@ -133,3 +136,15 @@ def _decoded(content: bytes, path: str) -> Picture:
         if len(address) <= MAX_PICTURE_LENGTH:
             break
     return Picture(size, address)
+
+
+def _of_8_bits(image: Image.Image) -> Image.Image:
+    """Returns a grey picture of 16 bits or of numbers with its darkest value as 0 and its brightest as 255."""
+    if image.mode not in ("I", "F") and not image.mode.startswith("I;16"):
+        return image
+    grey = image.convert("F")
+    # Smaller before a copy is made, which takes 4 bytes a pixel.
+    grey.thumbnail((MAX_SIDE, MAX_SIDE))
+    low, high = cast(tuple[float, float], grey.getextrema())
+    scale = 255 / ((high - low) or 1)
+    return grey.point(lambda value: value * scale - low * scale)

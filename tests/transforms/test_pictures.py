@@ -55,15 +55,23 @@ def decoded(address: str) -> Image.Image:
     ("kind", "mode"),
     [
         *(("PNG", mode) for mode in ("RGB", "L", "P", "RGBA", "LA", "1")),
+        *(("PNG", "I;16"), ("TIFF", "I"), ("TIFF", "F"), ("TIFF", "I;16B")),
         *(("JPEG", "CMYK"), ("JPEG", "RGB"), ("WEBP", "RGBA"), ("GIF", "P"), ("BMP", "1"), ("TIFF", "CMYK")),
     ],
 )
 def test_a_picture_of_any_kind_is_webp_with_at_most_1000_pixels(tmp_path: Path, kind: str, mode: str) -> None:
-    image = Image.linear_gradient("L").resize((2000, 500)).convert("RGB").convert(mode)
+    image = Image.linear_gradient("L").resize((2000, 500))
+    if mode[0] in "IF":
+        # As of 12 bits, with no value near 0.
+        image = image.convert("I").point(lambda value: value * 12 + 1000).convert(mode)
+    else:
+        image = image.convert("RGB").convert(mode)
     (tmp_path / "picture").write_bytes(encoded(image, kind))
     found = read_picture(str(tmp_path / "picture"))
     assert (found.problem, found.size) == ("", (2000, 500))
-    assert decoded(found.address).size == (1000, 250)
+    shown = decoded(found.address).convert("L")
+    assert shown.size == (1000, 250)
+    assert [shown.getpixel((500, height)) for height in (5, 125, 245)] == pytest.approx([5, 128, 250], abs=16), mode
 
 
 def test_what_is_transparent_is_paper_and_noise_is_shown_smaller(tmp_path: Path) -> None:
