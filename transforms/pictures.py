@@ -7,6 +7,7 @@ or decoded is a note, never a fault of the run: whoever looks at the sample read
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import os
 import posixpath
@@ -109,7 +110,7 @@ def read_picture(path: str | None) -> Picture:
 
 def _decoded(content: bytes, path: str) -> Picture:
     # Not at the top: most runs have no pictures.
-    from PIL import Image, UnidentifiedImageError
+    from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
     try:
         file = Image.open(io.BytesIO(content), formats=FORMATS)
@@ -125,6 +126,10 @@ def _decoded(content: bytes, path: str) -> Picture:
         image.draft("RGB", (MAX_SIDE, MAX_SIDE))
         small = _of_8_bits(image).convert("RGBA" if image.has_transparency_data else "RGB")
     small.thumbnail((MAX_SIDE, MAX_SIDE))
+    # Upright, as browsers and tools of annotators show it; as it lies if the EXIF data are damaged.
+    with contextlib.suppress(Exception):
+        is_turned = small.getexif().get(ExifTags.Base.Orientation) in (5, 6, 7, 8)
+        small, size = ImageOps.exif_transpose(small), size[::-1] if is_turned else size
     paper = Image.new("RGB", small.size, "white")
     paper.paste(small, mask=small if small.mode == "RGBA" else None)
     address = ""

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import ExifTags, Image
 
 from beamscore.transforms import pictures
 from beamscore.transforms.pictures import find_picture, picture_path, read_picture
@@ -72,6 +73,27 @@ def test_a_picture_of_any_kind_is_webp_with_at_most_1000_pixels(tmp_path: Path, 
     shown = decoded(found.address).convert("L")
     assert shown.size == (1000, 250)
     assert [shown.getpixel((500, height)) for height in (5, 125, 245)] == pytest.approx([5, 128, 250], abs=16), mode
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP"])
+def test_a_picture_is_upright_as_its_exif_data_say(tmp_path: Path, kind: str) -> None:
+    """The corner that each of the eight orientations stores first, by the standard, is black."""
+    at = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0), (1, 0), (1, 1), (0, 1)]
+    for orientation, (right, down) in enumerate(at, 1):
+        image = Image.new("L", (80, 48), 255)
+        image.paste(0, (0, 0, 16, 16))
+        exif = Image.Exif()
+        exif[ExifTags.Base.Orientation] = orientation
+        image.save(tmp_path / "a", kind, exif=exif)
+        found = read_picture(str(tmp_path / "a"))
+        width, height = size = (80, 48) if orientation < 5 else (48, 80)
+        shown = decoded(found.address).convert("L")
+        assert (found.size, shown.size) == (size, size)
+        corners = np.asarray(shown)[4 :: height - 8, 4 :: width - 8]
+        assert np.argwhere(corners < 99).tolist() == [[down, right]], orientation
+    if kind in ("JPEG", "WEBP"):
+        (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes().replace(b"MM\0*", b"M?\0*"))
+        assert read_picture(str(tmp_path / "a")).size == (80, 48)
 
 
 def test_what_is_transparent_is_paper_and_noise_is_shown_smaller(tmp_path: Path) -> None:
