@@ -69,7 +69,7 @@ class DrawSamples(beam.DoFn):
     def _picture(self, sample: PairedSample) -> Picture:
         """Returns the real picture of a sample; if it cannot be read, logs the problem and omits it."""
         truth = sample.truth
-        picture = find_picture(truth.beginning(), sample.sample_id, truth.origin.path, self._places)
+        picture = find_picture(truth.json(), sample.sample_id, truth.origin.path, self._places)
         if picture.problem:
             _log.warning("sample %s has no real picture: %s", sample.sample_id, picture.problem)
         return picture

@@ -153,15 +153,16 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, at most TEXT_KEPT characters, for a person."""
-        return self._json()[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
+        return self.json()[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
 
     def beginning(self) -> bytes:
         """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is omitted."""
         if self.encoding == MSGPACK and self.size > MAX_RECORD_BYTES:
             return b""
-        return self._json() if self.encoding == MSGPACK else self.payload[:MAX_RECORD_BYTES]
+        return self.json() if self.encoding == MSGPACK else self.payload[:MAX_RECORD_BYTES]
 
-    def _json(self) -> bytes:
+    def json(self) -> bytes:
+        """Returns the record as JSON."""
         payload = self.payload
         return msgspec.json.encode(msgspec.msgpack.decode(payload)) if self.encoding == MSGPACK else payload
 

@@ -180,7 +180,10 @@ def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path) -> N
             assert bool(card["picture_problem"]) == bool(problem)
             # The drawings have a place for a picture if there is one.
             assert {"cid:picture" in (side["drawing"] or "") for side in card["sides"]} == {not problem}
-    inputs = ("--ground-truth", truth, "--predictions", str(tmp_path / "right.jsonl"), *pattern)
-    assert command("draw", "figure_text", *inputs, "--sample", "1", "2", "--output", str(tmp_path / "drawn"))[0] == 0
-    drawn = [(tmp_path / "drawn" / f"{number}.svg").read_text() for number in (1, 2)]
-    assert ["data:image/webp;base64," in each for each in drawn] == [False, True]
+    # The whole record says where the image is.
+    truth = write_lines(tmp_path / "long" / "truth.jsonl", [{"note": "x" * 40_000, **each} for each in truths])
+    inputs = ("--ground-truth", truth, "--predictions", str(tmp_path / "right.jsonl"), "--set", f"pictures={tmp_path}")
+    code, _, _ = command("draw", "figure_text", *inputs, "--sample", "0", "1", "--output", str(tmp_path / "drawn"))
+    assert code == 0
+    drawn = [(tmp_path / "drawn" / f"{number}.svg").read_text() for number in (0, 1)]
+    assert ["data:image/webp;base64," in each for each in drawn] == [True, False]
