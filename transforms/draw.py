@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 import time
 from collections.abc import Sequence
@@ -17,11 +16,11 @@ from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, explain, r
 from ..metrics.common.svg import ImageSize, with_picture
 from ..metrics.scoring import draw_pairs
 from .io.storage import write_file
-from .pictures import Picture, find_picture
+from .pictures import find_picture
 from .process import faults_end_the_bundle
+from .records import writable
 from .scored import PairedSample
 
-_log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
 DRAWN_TOGETHER = 200
@@ -36,7 +35,8 @@ def draw_together(draw: beam.DoFn) -> beam.PTransform:
 class DrawSamples(beam.DoFn):
     """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
 
-    A sample that cannot be drawn has a file that says why. places: the paths of the real pictures, see `pictures`.
+    One that cannot be drawn has a file that says why; one that is drawn without its real picture has both files.
+    places: the paths of the real pictures, see `pictures`.
     """
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None) -> None:
@@ -55,7 +55,10 @@ class DrawSamples(beam.DoFn):
 
     def process(self, samples: Sequence[PairedSample]) -> None:
         """Writes a file for each sample of a batch."""
-        pictures = {sample.sample_id: self._picture(sample) for sample in samples}
+        pictures = {
+            each.sample_id: find_picture(each.truth.json(), each.sample_id, each.truth.origin.path, self._places)
+            for each in samples
+        }
         decoded = {sample.sample_id: self._decoded(sample, pictures[sample.sample_id].size) for sample in samples}
         pairs = [each for each in decoded.values() if isinstance(each, DrawnPair)]
         with faults_end_the_bundle("drawing"):
@@ -63,16 +66,11 @@ class DrawSamples(beam.DoFn):
         rejected = {name: each for name, each in decoded.items() if isinstance(each, RejectedRecord)}
         for sample_id, result in (drawn | rejected).items():
             ending, text = (PICTURE, result) if isinstance(result, str) else (PROBLEM, result.message)
-            text = with_picture(_NOT_XML.sub("\ufffd", text), pictures[sample_id].address)
+            picture = pictures[sample_id]
+            text = with_picture(_NOT_XML.sub("\ufffd", text), picture.address)
             write_file(staged_name(self._prefix, sample_id, ending), text.encode())
-
-    def _picture(self, sample: PairedSample) -> Picture:
-        """Returns the real picture of a sample; if it cannot be read, logs the problem and omits it."""
-        truth = sample.truth
-        picture = find_picture(truth.json(), sample.sample_id, truth.origin.path, self._places)
-        if picture.problem:
-            _log.warning("sample %s has no real picture: %s", sample.sample_id, picture.problem)
-        return picture
+            if ending == PICTURE and picture.problem:
+                write_file(staged_name(self._prefix, sample_id, PROBLEM), writable(picture.problem).encode())
 
     def _decoded(self, sample: PairedSample, size: ImageSize | None) -> DrawnPair[Any, Any] | RejectedRecord:
         frame = sample.predictions[0]

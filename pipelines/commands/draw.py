@@ -25,7 +25,7 @@ from .common import check_tools, unsupported
 from .messages import DONE, warn
 
 NAMED = 5
-"""The maximum number of samples that cannot be drawn and are named."""
+"""The maximum number of samples that are named, of those that cannot be drawn or have no image."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -41,17 +41,28 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     prepare_output(folder)
     prefix = f".draw-{new_run_id()}"
     staged = posixpath.join(launch.path_for_workers(options, folder), prefix)
+    option = "--sample" if parsed.samples is None else "--samples"
     try:
         launch.run(options, lambda pipeline: _build(pipeline, inputs, samples, staged))
         staged_names = {name for name in list_folder(folder) if name.startswith(prefix)}
         drawn = [each for each in samples if staged_name(prefix, each, PICTURE) in staged_names]
-        problems = {
-            each: f"cannot be drawn: {read_bytes(posixpath.join(folder, name)).decode()}"
+        problem_files = {
+            each: posixpath.join(folder, name)
+            for each in samples
             if (name := staged_name(prefix, each, PROBLEM)) in staged_names
+        }
+        problems = {
+            each: f"cannot be drawn: {read_bytes(problem_files[each]).decode()}"
+            if each in problem_files
             else "not found in the ground truth"
             for each in samples
             if each not in drawn
         }
+        imageless = [each for each in drawn if each in problem_files]
+        notes = [
+            f"{option} {each} is drawn without its image: {read_bytes(problem_files[each]).decode()}"
+            for each in imageless[:NAMED]
+        ]
         rename_files([(posixpath.join(folder, staged_name(prefix, each, PICTURE)), target[each]) for each in drawn])
     finally:
         delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
@@ -60,9 +71,10 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     doubts = doubtful_sides(inputs)
     if doubts and not drawn:
         raise UsageError(doubts[0])
-    warn([*inputs.warnings, *doubts])
+    if len(imageless) > NAMED:
+        notes.append(f"{len(imageless) - NAMED:,} more are drawn without their images")
+    warn([*inputs.warnings, *doubts, *notes])
     if problems:
-        option = "--sample" if parsed.samples is None else "--samples"
         more = [f"{len(problems) - NAMED:,} more have no picture"] if len(problems) > NAMED else []
         raise UsageError("; ".join([f"{option} {each}: {problems[each]}" for each in list(problems)[:NAMED]] + more))
     return DONE

@@ -180,10 +180,11 @@ def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path) -> N
             assert bool(card["picture_problem"]) == bool(problem)
             # The drawings have a place for a picture if there is one.
             assert {"cid:picture" in (side["drawing"] or "") for side in card["sides"]} == {not problem}
-    # The whole record says where the image is.
+    # The whole record says where the image is, and the command why it is not shown.
     truth = write_lines(tmp_path / "long" / "truth.jsonl", [{"note": "x" * 40_000, **each} for each in truths])
     inputs = ("--ground-truth", truth, "--predictions", str(tmp_path / "right.jsonl"), "--set", f"pictures={tmp_path}")
-    code, _, _ = command("draw", "figure_text", *inputs, "--sample", "0", "1", "--output", str(tmp_path / "drawn"))
-    assert code == 0
+    code, _, stderr = command("draw", "figure_text", *inputs, "--sample", "0", "1", "--output", str(tmp_path / "drawn"))
+    told = f"beamscore: warning: --sample 1 is drawn without its image: {problems[1]}"
+    assert (code, stderr.startswith(told), stderr.count("\n")) == (0, True, 1)
     drawn = [(tmp_path / "drawn" / f"{number}.svg").read_text() for number in (0, 1)]
     assert ["data:image/webp;base64," in each for each in drawn] == [True, False]
