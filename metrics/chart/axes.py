@@ -27,20 +27,22 @@ from typing import Any, TypeVar
 from ..benchmark import RejectedRecord
 from ..common.boxes import box_iou
 from ..statistics.ratios import f_measure
-from .records import NO_AXES, Axes, ChartOptions, ImageSize, LegendPair, Tick, identifier_text
+from .records import NO_AXES, Axes, ChartOptions, LegendPair, Tick, identifier_text
 from .task_score import TaskScore, listed, mean_score
 
 IdentifiedT = TypeVar("IdentifiedT", Tick, LegendPair)
 
 
-def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, options: ChartOptions) -> TaskScore:
+def score_axes(
+    truth: Axes, prediction: Axes | None, size: tuple[float, float] | None, options: ChartOptions
+) -> TaskScore:
     """Returns the score of one chart; prediction: None if the prediction has no axes, which scores 0 on both.
 
     Raises RejectedRecord if the ground truth has no size of the image.
     """
-    if image is None:
+    if size is None:
         raise RejectedRecord("ground_truth", "task4 needs image.width and image.height")
-    diagonal = hypot(image.width, image.height)
+    diagonal = hypot(*size)
     close, far = options.tick_close * diagonal, options.tick_far * diagonal
     given = prediction or NO_AXES
     sides = truth.x_axis or (), given.x_axis or (), truth.y_axis or (), given.y_axis or ()

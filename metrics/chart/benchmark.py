@@ -133,7 +133,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             return None if roles is None else score_text_roles(roles, predicted_roles, options)
         if task == "task4":
             axes = truth.axes
-            return None if axes is None else score_axes(axes, given.axes, truth.image, options)
+            return None if axes is None else score_axes(axes, given.axes, truth.size, options)
         if task == "task5":
             pairs = truth.legend_pairs
             return None if pairs is None or left_out else score_legend(pairs, given.legend_pairs, options)
@@ -141,7 +141,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             elements, others = elements_of(truth.task6), elements_of(given.task6)
             if elements is None:
                 return None
-            return score_elements(elements, others, chart_class, truth.image, budget, options)
+            return score_elements(elements, others, chart_class, truth.size, budget, options)
         series = series_of(truth.task6)
         if series is None:
             return None

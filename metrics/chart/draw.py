@@ -75,8 +75,8 @@ def draw_chart(
 
 def _size(truth: ChartTruth, prediction: ChartPrediction | None, image: svg.ImageSize | None) -> tuple[float, float]:
     """Returns the size of the image, preferably of the record; if unknown, one that holds the boxes of all text."""
-    if truth.image is not None:
-        return truth.image.width, truth.image.height
+    if truth.size is not None:
+        return truth.size
     if image is not None:
         return image
     blocks = chain(truth.text_blocks or (), (prediction and prediction.text_blocks) or ())

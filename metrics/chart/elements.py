@@ -29,7 +29,7 @@ from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
 from .classes import ElementKind, element_kind
 from .limits import assignment_steps, function_steps, pair_steps
-from .records import BOX_PLOT_LINES, NO_ELEMENTS, BoxPlotElement, ChartOptions, ImageSize, VisualElements
+from .records import BOX_PLOT_LINES, NO_ELEMENTS, BoxPlotElement, ChartOptions, VisualElements
 from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
 
@@ -41,7 +41,7 @@ def score_elements(
     truth: VisualElements,
     prediction: VisualElements | None,
     chart_class: str,
-    image: ImageSize | None,
+    size: tuple[float, float] | None,
     budget: Budget,
     options: ChartOptions,
 ) -> TaskScore | None:
@@ -53,13 +53,13 @@ def score_elements(
     kind = element_kind("task6a", chart_class)
     if kind is None:
         return None
-    if image is None:
+    if size is None:
         raise RejectedRecord("ground_truth", "task6a needs image.width and image.height")
     given = prediction or NO_ELEMENTS
     truths, predictions = _groups(truth, kind), _groups(given, kind)
     if not any(truths.values()) and _has_elements(truth):
         raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
-    threshold, squared = options.element_distance * min(image.width, image.height), options.rules.squared_error
+    threshold, squared = options.element_distance * min(size), options.rules.squared_error
     details = {}
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():

@@ -24,10 +24,10 @@ LineT = TypeVar("LineT")
 
 
 class ImageSize(Struct, frozen=True, gc=False):
-    """Width and height of the chart image in pixels."""
+    """Width and height of the chart image in pixels; the object may name its file alone."""
 
-    width: Size
-    height: Size
+    width: Size | None = None
+    height: Size | None = None
 
 
 class Box(Struct, frozen=True, gc=False):
@@ -232,8 +232,8 @@ class Chart:
 class ChartTruth(Chart, Struct, frozen=True):
     """What is true of one chart. A task that is absent is not scored.
 
-    image is needed by tasks 4 and 6a, task1 by tasks 6a to 7, whose measure depends on the class of the chart.
-    ambiguous: the chart counts as grouped and as stacked, whatever its data series say.
+    The size of the image is needed by tasks 4 and 6a, task1 by tasks 6a to 7, whose measure depends on the class of
+    the chart. ambiguous: the chart counts as grouped and as stacked, whatever its data series say.
     """
 
     image: ImageSize | None = None
@@ -244,6 +244,12 @@ class ChartTruth(Chart, Struct, frozen=True):
     task4: Task[AxisAnalysis] | None = None
     task5: Task[Legend] | None = None
     task6: Task[ChartData] | None = None
+
+    @property
+    def size(self) -> tuple[float, float] | None:
+        """Width and height of the image; None if one of them is not known."""
+        width, height = (self.image.width, self.image.height) if self.image else (None, None)
+        return None if width is None or height is None else (width, height)
 
 
 class ChartPrediction(Chart, Struct, frozen=True):

@@ -157,8 +157,15 @@ def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has(
     # The class is right, the legend has IoU 1/4, and task 3 has nothing to score.
     found = make.metrics(truth, {"task1": chart_type("line"), "task5": make.legend(_1=box(0, 0, 5, 5))})
     assert (found["task3.accuracy"], found["score"]) == (None, (1 + 0.25) / 2)
-    for name, needed in (("image", "image.width"), ("task1", "task1.output.chart_type")):
-        assert needed in make.rejection("ground_truth", {**WHOLE, name: None}, None)
+    # An image may have a path alone, for the drawings, where no task needs its size.
+    assert make.metrics({**truth, "image": {"path": "a.png"}}, None)["score"] == 0
+    for lost, needed in (
+        ({"image": None}, "task4 needs image.width"),
+        ({"image": {"path": "a.png", "width": 300}}, "task4 needs image.width and image.height"),
+        ({"image": {"path": "a.png"}, "task4": None}, "task6a needs image.width and image.height"),
+        ({"task1": None}, "task1.output.chart_type"),
+    ):
+        assert needed in make.rejection("ground_truth", {**WHOLE, **lost}, None)
 
 
 def test_distances_that_leave_no_room_and_released_scripts_of_a_later_edition_are_refused_in_words() -> None:
