@@ -15,7 +15,8 @@ from ...metrics.benchmark import AnyBenchmark, MetricSpec
 from ...metrics.common.text import nearest
 from .errors import UsageError
 
-SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
+SYSTEM_NAME = r"\A[A-Za-z0-9_.-]{1,100}\Z"
+SystemName = Annotated[str, Meta(pattern=SYSTEM_NAME)]
 Inconclusive = Literal["inconclusive", "pass"]
 BASELINE = "baseline"
 

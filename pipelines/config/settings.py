@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 import yaml
@@ -19,7 +20,7 @@ from ...transforms.io.field_map import SAMPLE_ID, FieldMap
 from ...transforms.io.storage import read_bytes
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
 from .errors import UsageError, one_line, shown
-from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
+from .gates import SYSTEM_NAME, Gate, Inconclusive, SystemName, check_gates, split_override
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 
@@ -368,11 +369,14 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
 
 def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     """Returns one line on why `value` is not a `kind`: the key, its value and what is allowed."""
-    kinds = (kind, *get_args(kind))
-    struct = next((each for each in kinds if isinstance(each, type) and issubclass(each, msgspec.Struct)), None)
+    members = _members(kind)
+    struct = next((each for each in members if isinstance(each, type) and issubclass(each, msgspec.Struct)), None)
     inner: dict[Any, Any] = {}
     if get_origin(kind) is dict and isinstance(value, dict):
         inner = dict.fromkeys(value, get_args(kind)[1])
+        for name in value:
+            if problem := _misfit(name, get_args(kind)[0]):
+                return f"{'.'.join(map(str, path))}: the name {shown(name)}: {problem}"
     elif struct is not None and isinstance(value, dict):
         inner = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
         for name in (each for each in value if each not in inner):
@@ -381,17 +385,30 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     for name in inner:
         if name in value and _misfit(value[name], inner[name]):
             return _explain(value[name], inner[name], [*path, name])
+    for each in members if isinstance(value, list) else ():
+        # All elements of a list are of one type.
+        if get_origin(each) in _LISTS and get_args(each)[1:] in ((), (Ellipsis,)):
+            for element in value:
+                if _misfit(element, get_args(each)[0]):
+                    return _explain(element, get_args(each)[0], path)
     # If each key alone is valid, the type itself reports which values are incompatible.
     problem = _misfit(value, kind)
-    if get_origin(kind) is Literal:
-        problem = f"allowed: {', '.join(sorted(map(str, get_args(kind))))}"
+    if choices := [choice for each in members if get_origin(each) is Literal for choice in get_args(each)]:
+        problem = f"allowed: {', '.join(sorted(map(str, choices)))}"
     elif path and (expected := _COLLECTION.match(problem)):
         problem = f"give a {expected[1]}, such as {_example(value, kind)}"
     return f"{'.'.join(map(str, path))}: found {shown(value)}; {problem}" if path else problem
 
 
+def _members(kind: Any) -> tuple[Any, ...]:
+    """Returns the types of a union; another type alone."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
 _JSON_TYPE = re.compile(r"(?<=[` ])(?:array|object)(?=[` ])")
 _YAML_NAMES = {"array": "list", "object": "mapping"}
+_SYSTEM_NAME = "1 to 100 letters, digits, dots, hyphens and underscores"
+_LISTS = (list, tuple, set, frozenset)
 _COLLECTION = re.compile(r"expected `(list|mapping)\b[^`]*`, got `\w+`\Z")
 
 
@@ -401,7 +418,7 @@ def _example(value: Any, kind: Any) -> str:
         return shown(value)
     for each in (kind, *get_args(kind)):
         origin, inner = get_origin(each), get_args(each)
-        if origin in (list, tuple, set, frozenset):
+        if origin in _LISTS:
             return f"[{_example(value, inner[0])}]"
         if origin is dict:
             return f"{{NAME: {_example(value, inner[1])}}}"
@@ -416,7 +433,10 @@ def _misfit(value: Any, kind: Any) -> str:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        return _JSON_TYPE.sub(lambda name: _YAML_NAMES[name[0]], str(error).replace("Expected", "expected", 1))
+        said = (
+            str(error).replace("Expected", "expected", 1).replace(f"`str` matching regex {SYSTEM_NAME!r}", _SYSTEM_NAME)
+        )
+        return _JSON_TYPE.sub(lambda name: _YAML_NAMES[name[0]], said)
     return ""
 
 
