@@ -46,6 +46,7 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 GATE_KEYS = tuple(field.encode_name for field in msgspec.structs.fields(Gate))
 _OVERRIDE = re.compile(rf"gates\.(?P<gate>.+?)\.(?P<key>{'|'.join(GATE_KEYS)})\s*=", re.DOTALL)
+_WHOLE_GATE = re.compile(r"gates\.(?P<gate>.+?)\s*=(?=\s*\{)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def split_override(override: str) -> tuple[list[str], str, str]:
     """
     if match := _OVERRIDE.match(override):
         return ["gates", match["gate"], match["key"]], "=", override[match.end() :]
+    if match := _WHOLE_GATE.match(override):
+        return ["gates", match["gate"]], "=", override[match.end() :]
     key, equals, text = override.partition("=")
     if key.startswith("gates."):
         return ["gates", *key.removeprefix("gates.").rsplit(".", 1)], equals, text

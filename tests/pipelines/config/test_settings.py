@@ -77,6 +77,8 @@ def test_the_command_line_wins_over_set_and_set_over_the_file(tmp_path: Path) ->
         # The name of a metric and a slice may have dots and equals signs of its own.
         ("gates.exact_match @ kind=0.5.minimum=0.25", "gates",
          {"similarity": Gate(0.5), "exact_match @ kind=0.5": Gate(0.25)}),
+        ("gates.exact_match @ kind=0.5 = {minimum: 0.25}", "gates",
+         {"similarity": Gate(0.5), "exact_match @ kind=0.5": Gate(0.25)}),
     ],
 )  # fmt: skip
 def test_set_takes_keys_values_and_nested_keys(tmp_path: Path, override: str, key: str, value: Any) -> None:
