@@ -278,8 +278,11 @@ def _check_scores(
         told = f"would be rejected, such as {shown(first.sample_id or '')}: {first.message}"
         if count == len(pairs):
             yield InputProblem(f"pairs{of_system(name)}: all of the first {count} {told}")
-        else:
-            yield f"  {count} of them {told}"
+            return
+        yield f"  {count} of them {told}"
+    is_all = whole and len(pairs) == len(truths.by_id)
+    if is_all and all(value is None for value in result.values.values()):
+        yield InputProblem(f"pairs{of_system(name)}: no metric has a value; see the ground truth")
 
 
 def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:

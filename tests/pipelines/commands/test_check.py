@@ -92,6 +92,16 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
 
 
+def test_metrics_without_a_value_are_refused_if_all_samples_were_scored(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toy.ToyBenchmark, "values", lambda *_: dict.fromkeys(("exact_match", "similarity")))
+    write_lines(folder / "predicted.jsonl", [truth for truth, prediction in SAMPLES if prediction])
+    told = "beamscore: pairs: no metric has a value; see the ground truth\n"
+    assert check("predicted.jsonl", "p.jsonl")[::2] == (2, told)
+    assert check("t.jsonl", "p.jsonl")[::2] == (0, "")
+
+
 NO_ID = "predictions: no predicted sample_id is in the ground truth"
 NO_FIELD = "predictions: no record has a field that toy reads, text; they have"
 UNREAD = "the run reads no such field"
