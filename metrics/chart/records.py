@@ -350,7 +350,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     protocol: Protocol = "published"
     edition: EditionYear | UnsetType = UNSET
-    tasks: tuple[TaskName, ...] = ALL_TASKS
+    tasks: Annotated[tuple[TaskName, ...], Meta(min_length=1)] = ALL_TASKS
     classes: tuple[str, ...] = ()
     text_roles: tuple[str, ...] | UnsetType = UNSET
     text_iou: Share = 0.5

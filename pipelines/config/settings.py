@@ -401,7 +401,9 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Returns the types of a union; another type alone."""
+    """Returns the types of a union; another type alone, without its bounds."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 

@@ -43,7 +43,7 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "3d40f4ac55cc9a53",
+    "chart": "03da189899363712",
     "chemistry": "027ce47479a14419",
     "figure_text": "1089021fe162026c",
     "formula": "8bc60f4d1d9ed038",

@@ -119,6 +119,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "predictions: {'a b': [x]}", (), "predictions: the name 'a b': expected 1 to 100 letters, dig"),
         ("benchmark: chart\nedition: 2021", (), "edition: found 2021; allowed: 2019, 2020, 2022"),
         ("benchmark: chart\ntasks: [task1, task9]", (), "tasks: found 'task9'; allowed: task1, task2, task3, task4, t"),
+        ("benchmark: chart\ntasks: []", (), "tasks: found []; expected `list` of length >= 1"),
         (GATES + "{inconclusive: maybe}}", (), EXACT + ".inconclusive: found 'maybe'; allowed: inconclusive, pass"),
         (GATES + "{system: a b}}", (), EXACT + ".system: found 'a b'; expected 1 to 100 letters, digits, dots"),
         (TOY + "predictions: {ground_truth: [p]}", (), "predictions.ground_truth: the other side has this name; give"),
