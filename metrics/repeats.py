@@ -26,9 +26,10 @@ from functools import cached_property, lru_cache, reduce
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from .benchmark import AnyBenchmark, MetricSpec, SampleScore, Table
+from .benchmark import AnyBenchmark, DrawnPair, MetricSpec, RejectedRecord, SampleScore, Table
 from .statistics.ratios import Value, ratio
 from .statistics.sum_table import AnySums, prefixed, slices_of, values_of_rows
 from .statistics.sums import MAX_STATISTIC, Sums
@@ -145,13 +146,22 @@ class _WithRepeats(AnyBenchmark):
         """Returns what matched what in the worst repeat, after the main per-sample metric of each."""
         runs, shown = details["repeats"], details["worst"]
         name = self.main_sample_metric().name
-        values = ", ".join(f"{label}: {run['metrics'].get(name)}" for label, run in runs.items())
-        inner = runs[shown]["details"]
+        known = ((label, run["metrics"].get(name)) for label, run in runs.items())
+        values = ", ".join(f"{label}: {'no value' if each is None else round(each, 4)}" for label, each in known)
+        inner = _of_worst(details)
         return [f"repeat {shown}; {name} of each: {values}", *([] if inner is None else self._one_run.explain(inner))]
+
+    def draw_batch(self, pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
+        """Draws the worst repeat of each sample. Not `draw`, by which a benchmark says that it has drawings."""
+        return super().draw_batch([msgspec.structs.replace(each, details=_of_worst(each.details)) for each in pairs])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The class was created in this process, so no other process can import it.
         return _rebuilt, (self._one_run,)
+
+
+def _of_worst(details: Any) -> Any:
+    return None if details is None else details["repeats"][details["worst"]]["details"]
 
 
 def _rebuilt(one_run: AnyBenchmark) -> AnyBenchmark:

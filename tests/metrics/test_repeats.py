@@ -163,8 +163,10 @@ def test_every_benchmark_declares_what_it_returns_over_repeats(name: str) -> Non
 
 
 def test_the_worst_repeat_is_explained() -> None:
-    runs = {name: {"metrics": {"error": error}, "details": None} for name, error in (("1", 0.5), ("2", 1))}
-    assert BENCHMARK.explain({"repeats": runs, "worst": "2"}) == ["repeat 2; error of each: 1: 0.5, 2: 1"]
+    errors = {"1": 1 / 3, "2": 1, "3": None}
+    runs = {name: {"metrics": {"error": error}, "details": None} for name, error in errors.items()}
+    told = "repeat 2; error of each: 1: 0.3333, 2: 1, 3: no value"
+    assert BENCHMARK.explain({"repeats": runs, "worst": "2"}) == [told]
 
 
 def test_derived_metrics_are_made_of_means_over_repeats() -> None:

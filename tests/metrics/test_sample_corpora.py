@@ -18,6 +18,7 @@ import pytest
 from beamscore.metrics.benchmark import DrawnPair, Pair
 from beamscore.metrics.common.svg import EXTRA, FRAME, IGNORED, MATCHED, MISSED, PICTURE, UNJUDGED, WRONG, with_picture
 from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.repeats import with_repeats
 from beamscore.metrics.scoring import draw_pairs
 from tests.metrics.samples import SVG, digest, schema_without_words
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records, total
@@ -97,7 +98,9 @@ SAMPLES = 8
 @pytest.mark.parametrize("name", [path.name for path in sorted(CORPORA.iterdir())])
 def test_every_benchmark_draws_and_explains_by_one_contract(name: str) -> None:
     benchmark, seen = make_benchmark(name), set[tuple[str, str]]()
+    repeated = with_repeats(type(benchmark))(benchmark.options)
     benchmark.setup()
+    repeated.setup()
     for pair in pairs(name)[:SAMPLES]:
         truth = pair.truth
         for prediction in (pair.prediction, None):
@@ -107,8 +110,10 @@ def test_every_benchmark_draws_and_explains_by_one_contract(name: str) -> None:
             assert all(line and "None" not in line for line in words)
             drawn = [DrawnPair("", truth, prediction, *more) for more in ((), (details,), (details, (4000, 3000)))]
             plain, told, over = map(str, draw_pairs(benchmark, drawn))
-            # Details are those of the score, so that nothing changes where they are known.
-            assert plain == told
+            # Details are those of the score, so that nothing changes where they are known; of repeats, of the worst.
+            repeats = {label: {"details": each} for label, each in (("1", None), ("2", details))}
+            folded = [DrawnPair("", truth, prediction, {"worst": worst, "repeats": repeats}) for worst in repeats]
+            assert [told, *draw_pairs(repeated, folded)] == [plain] * 3
             svg = ElementTree.fromstring(plain)
             labels = [*svg.iter(f"{SVG}text")]
             assert min(float(each.get("font-size", 0)) for each in labels) >= 12
@@ -127,4 +132,5 @@ def test_every_benchmark_draws_and_explains_by_one_contract(name: str) -> None:
             assert (place.get("href"), y >= 0, x + width <= float(root.get("width", 0))) == ("data:,", True, True)
             assert width / height == pytest.approx(4 / 3, rel=0.01)
     benchmark.teardown()
+    repeated.teardown()
     assert seen >= JUDGED
