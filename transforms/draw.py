@@ -6,6 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -14,12 +15,13 @@ import msgspec
 
 from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, explain, record_fields
 from ..metrics.common.svg import ImageSize, with_picture
-from ..metrics.scoring import draw_pairs
+from ..metrics.scoring import draw_pairs, score_pairs
 from .io.storage import write_file
 from .pictures import find_picture
 from .process import faults_end_the_bundle
 from .records import writable
-from .scored import PairedSample
+from .repeats import label_of, score_batch
+from .scored import BatchDecoder, PairedSample, ScoringPlan
 
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
@@ -36,13 +38,17 @@ class DrawSamples(beam.DoFn):
     """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
 
     One that cannot be drawn has a file that says why; one that is drawn without its real picture has both files.
-    places: the paths of the real pictures, see `pictures`.
+    places: the paths of the real pictures, see `pictures`. repeats: whether samples may have several predictions; the
+    worst is drawn.
     """
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None) -> None:
+    def __init__(
+        self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None, repeats: bool = False
+    ) -> None:
         self._benchmark = benchmark
         self._prefix = prefix
         self._places = places
+        self._repeats = repeats
 
     def setup(self) -> None:
         """Sets up the benchmark."""
@@ -55,6 +61,8 @@ class DrawSamples(beam.DoFn):
 
     def process(self, samples: Sequence[PairedSample]) -> None:
         """Writes a file for each sample of a batch."""
+        if self._repeats:
+            samples = self._of_worst(samples)
         pictures = {
             each.sample_id: find_picture(each.truth.json(), each.sample_id, each.truth.origin.path, self._places)
             for each in samples
@@ -71,6 +79,14 @@ class DrawSamples(beam.DoFn):
             write_file(staged_name(self._prefix, sample_id, ending), text.encode())
             if ending == PICTURE and picture.problem:
                 write_file(staged_name(self._prefix, sample_id, PROBLEM), writable(picture.problem).encode())
+
+    def _of_worst(self, samples: Sequence[PairedSample]) -> Sequence[PairedSample]:
+        """Returns the samples, each with the prediction of its worst repeat."""
+        plan = ScoringPlan(self._benchmark, "wrong", ("",), repeats=True)
+        of_first = [each for sample in samples for each in sample.predictions if each is not None and each.side == 0]
+        labels = [(0, label_of(each)) for each in of_first]
+        with faults_end_the_bundle("scoring"):
+            return score_batch(BatchDecoder(plan), samples, labels, partial(score_pairs, self._benchmark))[0]
 
     def _decoded(self, sample: PairedSample, size: ImageSize | None) -> DrawnPair[Any, Any] | RejectedRecord:
         frame = sample.predictions[0]

@@ -250,7 +250,7 @@ COMMANDS = {
         *_BENCHMARK_AND_TRUTH,
         _option(
             "--predictions [NAME=]GLOB",
-            "the files of a system; of several systems, and of repeats, the first is drawn",
+            "the files of a system; of several systems the first is drawn, of repeats the worst",
             **_NAMED_GLOBS,
         ),
         _option("--sample ID", "ids of the samples to draw", **_GLOBS),

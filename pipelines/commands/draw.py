@@ -104,9 +104,9 @@ def _targets(parsed: argparse.Namespace, samples: Sequence[str]) -> Mapping[str,
 
 
 def _build(pipeline: beam.Pipeline, inputs: Inputs, samples: Sequence[str], staged: str) -> None:
-    configuration = inputs.configuration
+    benchmark, settings = inputs.configuration.benchmark, inputs.configuration.settings
     _ = (
         inputs.read(pipeline).records
         | "Only" >> beam.FlatMap(only_samples, samples).with_output_types(tuple[int, bytes])
-        | "Pair" >> PairBySample(inputs.systems)
-    ).batches | "Draw" >> beam.ParDo(DrawSamples(configuration.benchmark, staged, configuration.settings.pictures))
+        | "Pair" >> PairBySample(inputs.systems, repeats=[0] if settings.repeats else [])
+    ).batches | "Draw" >> beam.ParDo(DrawSamples(benchmark, staged, settings.pictures, settings.repeats))

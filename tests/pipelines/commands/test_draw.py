@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from beamscore.metrics.figure_text.benchmark import FigureTextBenchmark
-from tests.runs import command, write_lines
+from tests.page.corpora import page_data
+from tests.runs import command, evaluate_records, write_lines
 
 MARKUP = '<script>alert(1)</script> & \x01\x1b[31m \ufffe "q" ]]> é'
 SAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -57,6 +58,20 @@ def test_a_sample_with_or_without_a_prediction_is_drawn(tmp_path: Path, benchmar
             assert draw(tmp_path, "--sample", sample) == (2, "", f"--sample {sample}: {ABSENT}\n")
         assert (tmp_path / "o.svg").read_bytes() == (tmp_path / "many" / "b.svg").read_bytes()
         assert names(tmp_path) == ["many", "o.svg", "p.jsonl", "t.jsonl"]
+
+
+def test_of_repeats_the_worst_is_drawn_as_in_the_report(tmp_path: Path) -> None:
+    truth, *given = (
+        {"sample_id": "a", "repeat": number, "regions": [{"box": [1, 1, right, 20]}]}
+        for number, right in enumerate((50, 50, 10, 49))
+    )
+    report = evaluate_records(tmp_path / "run", [truth], given, "--set=repeats=true", config="figure_text")
+    (card,) = page_data(report.output / "report.html")["cards"]
+    alone, inputs = write_lines(tmp_path / "p.jsonl", given[1:2]), ("--ground-truth", tmp_path / "run-truth.jsonl")
+    for predictions, more in ((tmp_path / "run-predictions.jsonl", ("--set=repeats=true",)), (alone, ())):
+        flags = ("--predictions", predictions, "--sample", "a", "--output", tmp_path / "o.svg")
+        assert command("draw", "figure_text", *inputs, *flags, *more)[::2] == (0, "")
+        assert (tmp_path / "o.svg").read_text() == card["sides"][0]["drawing"]
 
 
 def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -> None:
