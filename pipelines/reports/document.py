@@ -29,12 +29,13 @@ SIGNS: dict[str, str] = {
 class Link(msgspec.Struct, frozen=True):
     """A text or a count that links to samples, or to another page.
 
-    filters: select the samples, see `Document.link`; None for no samples. address: of the other page.
+    filters: select the samples, see `Document.link`; None for no samples. system: whose samples; None: of all.
+    address: of the other page.
     """
 
     text: str | int
     filters: dict[str, str] | None = None
-    system: int = 0
+    system: int | None = None
     address: str | None = None
 
 
@@ -419,13 +420,14 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         )
         return [each for each in sections if each.blocks]
 
-    def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
+    def link(self, filters: Mapping[str, str], system: int | None = None) -> str | None:
         """Returns the address of the samples that pass filters, as base.js reads it; None if there are none.
 
         filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
+        system: whose samples; None: of all.
         """
         has_systems = self.kind != "comparison" and len(self.systems) > 1
-        query = {**filters, **({"system": self.systems[system]} if has_systems else {})}
+        query = {**filters, **({"system": self.systems[system]} if has_systems and system is not None else {})}
         address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in query.items()})}"
         table = self.samples
         if table is None or not table.ids:

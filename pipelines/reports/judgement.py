@@ -176,7 +176,7 @@ def judge_run(
         *(
             Link(f"{each.gate} ({each.verdict}): {each.reason}",
                  {f"slice.{name}": value for name, value in columns_of(each.slice or "").items()},
-                 systems.index(each.system) if each.system in systems else 0)
+                 systems.index(each.system) if each.system in systems else None)
             for each in gates if each.verdict != "pass"
         ),
     ]  # fmt: skip

@@ -171,7 +171,7 @@ def test_a_run_is_judged_by_what_it_scored_and_its_gates(
     assert (found.judgement, found.sentence) == (judgement, sentence)
     of_failures = [Link("few", {"status": "rejected"}, 1), Link("all", {}, 1)]
     of_gates = [
-        Link(f"g ({each.verdict}): r", {"slice.kind": "1"}, 1 if each.system else 0)
+        Link(f"g ({each.verdict}): r", {"slice.kind": "1"}, 1 if each.system else None)
         for each in gates
         if each.verdict != "pass"
     ]
