@@ -171,15 +171,7 @@ def judge_run(
     """
     sentence = _measured(summary, benchmark)
     systems = list(summary["systems"])
-    reasons = [
-        *_failed(failures, systems),
-        *(
-            Link(f"{each.gate} ({each.verdict}): {each.reason}",
-                 {f"slice.{name}": value for name, value in columns_of(each.slice or "").items()},
-                 systems.index(each.system) if each.system in systems else None)
-            for each in gates if each.verdict != "pass"
-        ),
-    ]  # fmt: skip
+    reasons = [*_failed(failures, systems), *(_judged(each, systems) for each in gates if each.verdict != "pass")]
     judgement: Judgement = "not judged"
     if gates or failures:
         judgement = "fail" if failures else worst_verdict(each.verdict for each in gates if each.blocks) or "pass"
@@ -198,6 +190,15 @@ def _failed(failures: Iterable[RecordFailure], systems: Sequence[str]) -> Iterat
     """Yields failures, each linked to the samples that it is about."""
     for each in failures:
         yield Link(each.text, {"status": each.status} if each.status else {}, systems.index(each.system))
+
+
+def _judged(gate: GateVerdict, systems: Sequence[str]) -> Link:
+    """Returns the verdict of a gate, linked to the samples that it is about."""
+    of = f" of {gate.system}" if gate.system and len(systems) > 1 else ""
+    advisory = ", advisory" if gate.tier == "advisory" else ""
+    filters = {f"slice.{name}": value for name, value in columns_of(gate.slice or "").items()}
+    system = systems.index(gate.system) if gate.system in systems else None
+    return Link(f"{gate.gate}{of} ({gate.verdict}{advisory}): {gate.reason}", filters, system)
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str:
@@ -272,7 +273,10 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
     for (system, metric), verdict in verdicts.items():
         if verdict in _WORST_FIRST:
-            yield Link(f"{metric} of {system}: its gate says {verdict}", {}, systems.index(system))
+            # The verdict of the night is the worst of those that block.
+            blocks = worst_verdict([verdict, latest.gates]) == latest.gates
+            more = "" if blocks else ", but does not block"
+            yield Link(f"{metric} of {system}: its gate says {verdict}{more}", {}, systems.index(system))
     if latest.gates not in ("", "pass", *verdicts.values()):
         yield Link(f"a gate on a slice, or on what the run does not have, says {latest.gates}", {})
     for drop in history.drops:

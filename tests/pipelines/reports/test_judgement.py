@@ -136,8 +136,9 @@ def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
 
 
 def gate(verdict: str, blocks: bool = True, system: str | None = "b") -> GateVerdict:
-    of = {"gate": "g", "tier": "blocking", "system": system, "metric": "m", "slice": "kind=1", "judge": "interval"}
-    return msgspec.convert({**of, "verdict": verdict, "blocks": blocks, "reason": "r"}, GateVerdict)
+    of = {"gate": "g", "system": system, "metric": "m", "slice": "kind=1", "judge": "interval", "verdict": verdict}
+    tier = "blocking" if blocks else "advisory"
+    return msgspec.convert({**of, "tier": tier, "blocks": blocks, "reason": "r"}, GateVerdict)
 
 
 HALF = "a has exact_match 0.5000; "
@@ -171,7 +172,11 @@ def test_a_run_is_judged_by_what_it_scored_and_its_gates(
     assert (found.judgement, found.sentence) == (judgement, sentence)
     of_failures = [Link("few", {"status": "rejected"}, 1), Link("all", {}, 1)]
     of_gates = [
-        Link(f"g ({each.verdict}): r", {"slice.kind": "1"}, 1 if each.system else None)
+        Link(
+            f"g{' of b' * (each.system is not None)} ({each.verdict}{', advisory' * (not each.blocks)}): r",
+            {"slice.kind": "1"},
+            1 if each.system else None,
+        )
         for each in gates
         if each.verdict != "pass"
     ]

@@ -224,6 +224,8 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
         "exact_match of ours: its gate says invalid",
         "a gate on a slice, or on what the run does not have, says fail",
     ]
+    (reason,) = document_of(history([row(0, 0.9, verdict="fail", gates="pass")])).verdict.reasons
+    assert reason.text == "exact_match of ours: its gate says fail, but does not block"
 
 
 def test_gates_of_the_last_night_are_lines_of_its_metrics(tmp_path: Path) -> None:
