@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ...metrics.benchmark import AnyBenchmark
 from ..runs.documents import GateVerdict, coverage_text, gates_passed, worst_verdict
 from ..runs.gates import RecordFailure
@@ -256,7 +258,9 @@ def judge_nights(
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
             clauses.append(f"{system} has {value}")
         sentence += f". {'; '.join(clauses)}." if clauses else "."
-    reasons = [*_failed(failures, systems), *_reasons(history, systems), *(against.reasons if against else ())]
+    # Of what lost since the last night, its page knows nothing: it is compared with a baseline of its own, if any.
+    moved = [msgspec.structs.replace(each, filters={}) for each in (against.reasons if against else ())]
+    reasons = [*_failed(failures, systems), *_reasons(history, systems), *moved]
     return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 
 

@@ -219,6 +219,10 @@ def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> Non
     chromium.click("nav a[href='#slices']")
     chromium.wait("return location.hash.startsWith('#slices?')")
     assert chromium.viewed() == before[0]
+    # What no row has is in no row: this run has no baseline.
+    chromium.run("location.hash = '#samples?why=lost'")
+    chromium.wait("return document.querySelector('#samples-filters').elements.why.value === 'lost'")
+    assert chromium.text("#samples-filters output") == f"0 of {len(samples['ids'])} rows"
     # A cell of a confusion matrix, a bin, and a slice of the table lead to their samples.
     for link, field, count in (
         (".matrix td:not(.diagonal) a", "cell", "return document.querySelector(arguments[0]).textContent"),

@@ -135,7 +135,12 @@ function filterBy(form, scope, filters, show) {
   form.addEventListener("input", write);
   form.addEventListener("reset", () => setTimeout(write));
   followers.push((isLink) => {
-    for (const { input, name, unset } of fields) input.value = state.has(name) ? stateOf(name).trim() : unset;
+    for (const { input, name, unset } of fields) {
+      const wanted = state.has(name) ? stateOf(name).trim() : unset;
+      input.value = wanted;
+      // What the address asks for and no row has is shown as that, and no row passes.
+      if (input instanceof HTMLSelectElement && input.value !== wanted) input.add(new Option(wanted, wanted, false, true));
+    }
     apply(isLink);
   });
 }

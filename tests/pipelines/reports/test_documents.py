@@ -146,6 +146,8 @@ def test_headlines_and_tables_of_all_reports_agree(
         assert words == [word] * 2
         assert f"exact_match {VERBS[word]} " in page.verdict.sentence
         assert sentence in page.verdict.sentence
+    # The second run may have another baseline than the night before.
+    assert {history.address(each) for each in history.verdict.reasons} <= {"./2/report.html#samples?"}
     assert corrected in comparison.verdict.sentence
     # 5 of 30 samples of a slice are 2.45 standard errors, less than the 2.66 of four tests at once.
     of_slices = {each.verdict for slice_ in report.slices for each in slice_.differences}
