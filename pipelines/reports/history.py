@@ -354,7 +354,9 @@ def _gates(last: Run | None, history: History) -> Iterator[doc.GateLine]:
         if other and reference is not None:
             margin = gate.get("margin") or 0.0
             worst = reference - margin if _metric(history, name).higher_is_better else reference + margin
-            yield doc.GateLine(metric, worst, f"gate: not worse than {one_line(other, 80)}, margin {margin:g}")
+            # Other bounds are those of all systems.
+            of = f" of {gate['system']}" if len(history.nights[-1].systems) > 1 else ""
+            yield doc.GateLine(metric, worst, f"gate{of}: not worse than {one_line(other, 80)}, margin {margin:g}")
 
 
 def _median(points: Sequence[Point | None]) -> float | None:

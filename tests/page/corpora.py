@@ -114,7 +114,7 @@ def nights(run: Path, output: Path) -> None:
     for number in set(range(NIGHTS)) - set(MISSING):
         day = (date(2026, 1, 1) + timedelta(days=number)).isoformat()
         shift = (0.1 if number >= CHANGE else 0.0) + random_numbers.gauss(0, 0.004)
-        changes: dict[str, Any] = {"gates": [gate]} if number == NIGHTS - 1 else {}
+        changes: dict[str, Any] = {"gates": [gate, {**gate, "minimum": 0.551}]} if number == NIGHTS - 1 else {}
         if number >= BREAK:
             changes["fingerprint"] = {"samples": 60, "hash": ("cd" if number == NIGHTS - 3 else "ab") * 16}
         if number == SMALL:

@@ -153,6 +153,10 @@ def test_every_series_and_event_is_shown(chromium: Browser, history: Path) -> No
     assert len(chromium.texts(".series svg")) == len(measured)
     said = chromium.text("main")
     assert all(each["text"] in said for each in found["events"])
+    # Names of gates that are near each other do not lie on each other.
+    names = "[...document.querySelectorAll('#series-0 svg > text')].filter((each) => each.textContent.includes('gate'))"
+    first, second = chromium.run(f"return {names}.map((each) => Number(each.getAttribute('y')))")
+    assert second - first == 12
 
 
 def test_runs_and_slices_are_filtered(chromium: Browser, history: Path) -> None:

@@ -77,12 +77,15 @@ function timeChart(doc, points, { width, height, label, range, metric, isSmall =
     // A break lies between two runs, and so does the line of it.
     if (event.what === "break") figure.append(line((start + end) / 2, top, (start + end) / 2, height - bottom, { class: "break" }));
   }
-  for (const gate of isSmall ? [] : history.gates.filter((each) => each.metric === metric)) {
+  let named = -Infinity;
+  for (const gate of isSmall ? [] : history.gates.filter((each) => each.metric === metric).sort((a, b) => b.value - a.value)) {
     // The axis is that of the data; a gate beyond it is named at the edge.
     const beyond = gate.value < range[0] ? "↓ " : gate.value > range[1] ? "↑ " : "";
     const at = y(Math.min(range[1], Math.max(range[0], gate.value)));
     if (!beyond) figure.append(line(left, at, width - right, at, { class: "gate" }));
-    figure.append(text(width - right, at + (beyond === "↑ " ? -4 : -5), beyond + gate.text, "end"));
+    // A name stands above its line, or below the name before.
+    named = Math.max(at - 5, named + 12);
+    figure.append(text(width - right, named, beyond + gate.text, "end"));
   }
   const size = isSmall || points.length > 200 ? 6 : 10;
   for (const series of Object.values(Object.groupBy(points, (point) => `${point.system} ${point.part}`))) {

@@ -229,18 +229,22 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
 
 
 def test_gates_of_the_last_night_are_lines_of_its_metrics(tmp_path: Path) -> None:
-    """Those of slices and of other metrics are not; a gate of an earlier version may have no margin."""
-    against: dict[str, Any] = {"not_worse_than": "baseline", "reference": 0.75}
+    """Those of slices and of other metrics are not; a gate of an earlier version may have no margin.
+
+    Only against a baseline the bounds of two systems differ.
+    """
+    against: dict[str, Any] = {"system": "ours", "not_worse_than": "baseline", "reference": 0.75}
     gates = [{"minimum": 0.5}, {"maximum": 0.875}, {**against, "margin": 0.25}, against, {"slice": "a=1", "minimum": 0}]
     run = write_run(tmp_path / "night-000.0", [finished_row("s", 1.0)]) / "summary.json"
     stored = [*({"metric": "exact_match", **each} for each in gates), {"metric": "similarity", "minimum": 0}]
     write(run, {**json.loads(run.read_bytes()), "gates": stored})
-    found = history([row(0, 0.9)])
+    found = history([row(0, 0.9), row(0, 0.9, system="theirs")])
     nights = build_history(HistorySources(str(tmp_path), str(tmp_path), [found]), found).history
     assert nights is not None
-    lines = [(0.5, "at least 0.5"), (0.875, "at most 0.875"), (0.5, "not worse than baseline, margin 0.25")]
-    lines.append((0.75, "not worse than baseline, margin 0"))
-    assert nights.gates == tuple(GateLine(0, value, f"gate: {text}") for value, text in lines)
+    against_baseline = " of ours: not worse than baseline, margin"
+    lines = [(0.5, ": at least 0.5"), (0.875, ": at most 0.875"), (0.5, f"{against_baseline} 0.25")]
+    lines.append((0.75, f"{against_baseline} 0"))
+    assert nights.gates == tuple(GateLine(0, value, f"gate{text}") for value, text in lines)
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=9))
