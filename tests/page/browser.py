@@ -127,7 +127,15 @@ class Browser:
         self.check(f"{name}-phone")
         self.resize(794, 1123)
         self.prefer("light", "print")
+        self.run("window.dispatchEvent(new Event('beforeprint'))")
         self.picture(PICTURES / f"{name}-print.png")
+        # All rows are printed, each in a few lines of its own, and how many they are.
+        grids = "[...document.querySelectorAll('[role=grid]')]"
+        rows = "[...each.tBodies[0].rows].filter((row) => row.offsetHeight)"
+        printed = self.run(f"return {grids}.map((each) => [{rows}.length + 1, Number(each.ariaRowCount)])")
+        assert all(count == due for count, due in printed)
+        assert self.run(f"return Math.max(...{grids}.flatMap((each) => {rows}.map((row) => row.offsetHeight)))") < 80
+        assert self.run("return [...document.querySelectorAll('output')].every((each) => each.offsetHeight)")
         assert self.run("return document.documentElement.scrollWidth") <= 794
         wide = "[...document.querySelectorAll('.scroller')].filter((each) => each.scrollWidth > each.clientWidth)"
         assert self.run(f"return {wide}") == []

@@ -5,14 +5,18 @@
 /**
  * A column: `value` is sorted and copied, null comes last; `cell` is shown, or else `text`.
  * @typedef {{title: string, meaning?: string, value: (row: number) => string | number | null | undefined,
- *   text?: (row: number) => string, cell?: (row: number) => Node, isNumber?: boolean, width?: number}} Column
+ *   text?: (row: number) => string, cell?: (row: number) => Node, isNumber?: boolean, isPrinted?: boolean, width?: number}} Column
  */
 
 const PAGE_ROWS = 10;
 const MARGIN_ROWS = 8;
+const PRINTED_ROWS = 1000;
 
 /** A name that may be broken after its dots and underscores. @param {string} name */
 const breakable = (name) => name.split(/(?<=[._])/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
+
+/** @param {Column} column */
+const classOf = (column) => (column.isPrinted === false ? "unprinted" : column.isNumber ? "number" : null);
 
 /** A cell as a spreadsheet takes it: a number plain, no text as a formula. @param {string | number | null | undefined} value */
 function copied(value) {
@@ -50,11 +54,11 @@ class Table {
     /** The cell that the keyboard is at; the heading is line -1. */
     this.at = { line: -1, column: 0 };
     this.body = element("tbody");
-    this.heads = this.columns.map((column, index) => element("th", { scope: "col", class: column.isNumber ? "number" : null },
+    this.heads = this.columns.map((column, index) => element("th", { scope: "col", class: classOf(column) },
       element("button", { type: "button", tabindex: -1, title: column.meaning || column.title, onclick: () => this.sortBy(index) }, ...breakable(column.title))));
     const widths = this.columns.map((column) => this.widthOf(column));
     this.grid = element("table", { role: "grid", tabindex: 0, "aria-label": options.name, "aria-activedescendant": `${place.id}-at` },
-      element("colgroup", {}, ...widths.map((width, index) => element("col", { style: index ? `width: ${width}px` : null }))),
+      element("colgroup", {}, ...widths.map((width, index) => element("col", { class: classOf(this.columns[index]), style: index ? `width: ${width}px` : null }))),
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.heads)), this.body);
     this.grid.style.minWidth = `${widths.reduce((sum, width) => sum + width, 0)}px`;
     this.scroller = element("div", { class: "scroller" }, this.grid);
@@ -69,6 +73,8 @@ class Table {
       if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) options.open?.(this.order[this.at.line]);
     });
     window.addEventListener("resize", () => this.draw());
+    window.addEventListener("beforeprint", () => this.draw(PRINTED_ROWS));
+    window.addEventListener("afterprint", () => this.draw());
     filterBy(byId(`${place.id.replace("table", "filters")}`), options.scope, options.filters, (passes, isLink) => this.filter(passes, isLink));
   }
 
@@ -135,11 +141,11 @@ class Table {
     this.draw();
   }
 
-  /** Puts the rows that are in sight into the document. */
-  draw() {
+  /** Puts the rows that are in sight into the document, or the first ones. @param {number} [most] of the first ones */
+  draw(most) {
     const count = this.order.length;
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / this.rowHeight) - MARGIN_ROWS);
-    const last = Math.min(count, first + Math.ceil((this.scroller.clientHeight || 640) / this.rowHeight) + 2 * MARGIN_ROWS);
+    const first = most ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / this.rowHeight) - MARGIN_ROWS);
+    const last = Math.min(count, most ?? first + Math.ceil((this.scroller.clientHeight || 640) / this.rowHeight) + 2 * MARGIN_ROWS);
     const space = (/** @type {number} */ rows) => (rows ? [element("tr", { "aria-hidden": "true", style: `height: ${rows * this.rowHeight}px` })] : []);
     this.body.replaceChildren(...space(first), ...this.order.slice(first, last).map((row, index) => this.line(row, first + index)), ...space(count - last));
     if (!count) this.body.append(element("tr", {}, element("td", { colspan: this.columns.length }, "Nothing passes the filters")));
@@ -150,7 +156,7 @@ class Table {
   /** @param {number} row @param {number} line */
   line(row, line) {
     const cells = this.columns.map((column, index) => {
-      const cell = element("td", { class: column.isNumber ? "number" : null, "data-line": line }, column.cell ? column.cell(row) : this.textOf(column, row));
+      const cell = element("td", { class: classOf(column), "data-line": line }, column.cell ? column.cell(row) : this.textOf(column, row));
       for (const link of cell.querySelectorAll("a")) link.tabIndex = -1;
       this.mark(cell, line, index);
       return cell;
