@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from ..benchmark import Benchmark, RejectedRecord, SampleScore
 from ..common.budget import Budget
-from ..common.text import normalized
+from ..common.text import normalized, quoted
 from ..converter import Converter
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
@@ -208,5 +208,5 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
 
 def _excerpt(tokens: tuple[str, ...], place: int) -> str:
-    text = " ".join(tokens[max(0, place - 3) : place + 5])
-    return repr(text[:DETAIL_CHARACTERS]) if place < len(tokens) else f"the end after {text[:DETAIL_CHARACTERS]!r}"
+    text = quoted(" ".join(tokens[max(0, place - 3) : place + 5])[:DETAIL_CHARACTERS])
+    return text if place < len(tokens) else f"the end after {text}"

@@ -13,7 +13,7 @@ from itertools import tee
 import msgspec
 
 from ..common.budget import Budget
-from ..common.text import truncated
+from ..common.text import quoted, truncated
 from .isomorphism import isomorphism
 from .molecule import MIRRORED_WEDGE, Molecule
 from .neighbors import MoleculePair, Neighbor, angle_between, cheapest_shift, shifted
@@ -178,4 +178,4 @@ def _name(molecules: MoleculePair, atom: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return repr(truncated(text, 40)) if text else "no text"
+    return quoted(truncated(text, 40)) if text else "no text"

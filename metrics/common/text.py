@@ -42,6 +42,15 @@ def truncated(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
+def quoted(text: str) -> str:
+    r"""Returns `text` between quotes as `repr` does, but with each backslash once: it is read by people.
+
+    >>> print(quoted(r"\ce{A'}"))
+    "\ce{A'}"
+    """
+    return repr(text).replace("\\\\", "\\")
+
+
 def nearest(name: str, known: Iterable[str], cutoff: float = RELATED) -> str:
     """Returns a hint at the most similar known name, or an empty string if none is as similar as `cutoff`, up to 1.
 

@@ -28,8 +28,8 @@ SCORES = {
     ("chart", "protocol=published"): "cad727774c438000",
     ("chart", "protocol=released"): "6b0b15600475e56d",
     ("chart", "edition=2022"): "9eebfca0ce4de897",
-    ("chemistry", "protocol=published"): "dd5eaa69509325c1",
-    ("chemistry", "protocol=released"): "df9dc070ca793d45",
+    ("chemistry", "protocol=published"): "3fe6a27665a8dd66",
+    ("chemistry", "protocol=released"): "28e1c82af373d5a3",
     ("figure_text", "protocol=published"): "56ae61731629fc16",
     ("figure_text", "protocol=icdar2013"): "f03b6b32e9db498f",
     ("figure_text", "protocol=iou"): "a14ca9043e97ef33",
@@ -38,7 +38,7 @@ SCORES = {
 }
 DRAWINGS = {
     "chart": "31ce2839fbdc4ebe",
-    "chemistry": "a64cf3cd5a4ea3d2",
+    "chemistry": "a8e19607011b5404",
     "figure_text": "e21aaba0ea830341",
     "traffic_rules": "84d1bc198a432034",
 }

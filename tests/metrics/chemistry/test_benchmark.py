@@ -83,13 +83,13 @@ def test_details_say_in_words_which_molecule_failed_and_why() -> None:
         f"molecule 3: the prediction cannot be read: {problem}",
         "molecule 4: the ground truth has no such molecule",
         # Three tokens before the first that differs, and four after it.
-        r"the text differs: '\\chemfig1 \\chemfig2 \\chemfig3 a' in the ground truth, "
-        r"'\\chemfig1 \\chemfig2 \\chemfig3 b \\chemfig4' in the prediction",
+        r"the text differs: '\chemfig1 \chemfig2 \chemfig3 a' in the ground truth, "
+        r"'\chemfig1 \chemfig2 \chemfig3 b \chemfig4' in the prediction",
         problem,
     ]
     assert explained(f"{AB}\\chemfig {{ }}", f"a b c d{AB}")[1:] == [
         "molecule 2: the prediction has no such molecule",
-        r"the text differs: '\\chemfig1 \\chemfig2' in the ground truth, 'a b c d \\chemfig1' in the prediction",
+        r"the text differs: '\chemfig1 \chemfig2' in the ground truth, 'a b c d \chemfig1' in the prediction",
     ]
     assert explained(f"\\chemfig {{ }}{AB}", AB * 2)[1] == "molecule 1: the ground truth draws nothing"
     assert explained("abc", "abcdefghi") == [
