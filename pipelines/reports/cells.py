@@ -6,7 +6,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from ..runs.numbers import signed, typeset
+from ..runs.numbers import count_of, signed, typeset
 from . import document as doc
 from .text import clipped, code, number, table, visible
 
@@ -168,8 +168,8 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
         link = document.link({"metric": distribution.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
         label = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
         address = Markup(' href="{}"').format(link) if link and count else ""
-        bars += Markup('<a tabindex="-1" title="{}: {:,} samples" style="--share: {:.4f}"{}></a>').format(
-            label, count, count / largest, address
+        bars += Markup('<a tabindex="-1" title="{}: {}" style="--share: {:.4f}"{}></a>').format(
+            label, count_of(count, "sample"), count / largest, address
         )
     ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
     ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)

@@ -278,7 +278,7 @@ def _changes(
         yield doc.Table("How many samples changed", ("per-sample metric", *names), rows)
     yield doc.Slot("samples")
     if first:
-        listed = "Those that changed most by {}; changes/ lists more, and beamscore draw --sample ID draws one."
+        listed = "Those that changed most by {}. All are in changes/, and beamscore draw --sample ID draws one."
         yield doc.Text(listed.format(main), where="markdown")
         rows = [
             (row["sample_id"], *(row[f"{side}.{main}"] for side in SIDES), doc.Difference(row["change"]),

@@ -125,7 +125,7 @@ def build_run(
         doc.Section("verdict", "Verdict", verdict),
         doc.Section("coverage", "Coverage", [*_coverage(summary["systems"], causes, bool(failures))]),
         doc.Section("metrics", "Main metrics", [*_metrics(document, summary, pair, against)]),
-        doc.Section("slices", "Slices", [*_slice_blocks(document)]),
+        doc.Section("slices", "Slices", [*_slice_blocks(document, summary["config"].get("slices"))]),
         doc.Section("distributions", "Distribution of the per-sample metrics", [doc.Slot("distributions")]),
         doc.Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
         doc.Section("samples", "Samples", samples),
@@ -152,7 +152,8 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount], is_faile
     sides = [side for each in coverages.values() for side in (each["ground_truth"], each["predictions"])]
     if not (causes or is_failed) and all(counts["scored"] == counts["read"] for counts in sides):
         more = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
-        yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{more}.")
+        samples = count_of(sides[0]["read"] if sides else 0, "sample")
+        yield doc.Text(f"Every record was read, paired and scored: {samples}{more}.")
     else:
         rows: list[Sequence[doc.Cells]] = [
             (name, *_became(coverage["ground_truth"], number), *_became(coverage["predictions"], None))
@@ -181,20 +182,16 @@ def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, do
 
 
 def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
-    """Returns the row of a quarantine cause; its count and its examples link to the samples that it cost."""
+    """Returns the row of a quarantine cause; its examples link to the samples that it cost."""
     (cause,) = quarantine_causes([cause_count])
-    is_truth = cause.side == "ground_truth"
-    status = {"status": "rejected" if is_truth else "missing_prediction"}
-    system = 0 if is_truth else systems.index(cause.side)
-    is_sample = cause.cause not in ("duplicate", "unmatched")
+    system = None if cause.side == "ground_truth" else systems.index(cause.side)
     examples: list[doc.Cell] = []
     for entry, record in zip(cause_count.examples, cause.examples, strict=True):
         # The sample of an unpaired prediction is unknown, unless its ground truth was rejected.
         is_known = cause.cause != "unmatched" or cause.stage == "score"
         filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
         examples += [doc.Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
-    count = doc.Link(cause.records, status if is_sample else None, system)
-    return count, cause.side, cause.stage, cause.cause, tuple(examples)
+    return cause.records, cause.side, cause.stage, cause.cause, tuple(examples)
 
 
 def _metrics(
@@ -229,9 +226,10 @@ def _metrics(
         yield doc.Text(tables.DETECTABLE, "caption")
 
 
-def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
+def _slice_blocks(document: doc.Document, columns: Any) -> Iterator[doc.Block]:
     if not document.slices:
-        yield doc.Text("This run has no slices; --slice COLUMN gives metrics by a column of the ground truth.")
+        note = "This run has no slices; --slice COLUMN gives metrics by a column of the ground truth."
+        yield doc.Text("No sample is in a slice." if columns else note)
         return
     yield doc.Slot("slices")
     below = "the baseline" if document.differences else "all samples"

@@ -132,6 +132,7 @@ def test_an_empty_run(chromium: Browser, folder: Path) -> None:
     chromium.open(evaluated("traffic_rules", empty, {"predictions": empty}, folder / "empty"))
     chromium.check("empty")
     assert chromium.text(".sentence") == "Nothing was scored."
+    assert "No sample is in a slice." in chromium.text("#slices")
 
 
 def rendered(path: Path, summary: Any, table: SampleTable, cards: list[Card], *more: Any) -> Path:

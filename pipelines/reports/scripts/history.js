@@ -4,6 +4,9 @@
 
 const MAX_MULTIPLES = 24;
 
+/** @param {number} count */
+const counted = (count) => `${grouped(count)} sample${count === 1 ? "" : "s"}`;
+
 /** @typedef {{night: number, time: number, value: number, low: number | null, high: number | null, system: number, part: number}} NightPoint */
 
 /** When a run started; of one that does not say, the day of its place. @param {Nights} history @param {number} night */
@@ -135,7 +138,7 @@ function plotSlices(doc, number, nights) {
     const ordered = of.filter(([label]) => kept.has(label)).sort((a, b) => fallOf(b[1], doc.metrics[metric]) - fallOf(a[1], doc.metrics[metric]) || (a[0] < b[0] ? -1 : 1));
     const seen = ordered.slice(0, MAX_MULTIPLES).map(([label, series]) => ({ label, series, points: pointsOf(doc.history, series, nights()) })).filter(({ points }) => points.length);
     const range = rangeOf(seen.flatMap(({ points }) => points));
-    place.replaceChildren(...seen.map(({ label, series, points }) => element("div", {}, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`),
+    place.replaceChildren(...seen.map(({ label, series, points }) => element("div", {}, element("h3", {}, element("bdi", {}, label)), element("p", {}, counted(Math.max(...series.map((each) => each.samples)))),
       timeChart(doc, points, { width: 300, height: 110, range, metric, isSmall: true, label: `${doc.metrics[metric].name} of a slice over time, last ${shown(points[points.length - 1].value)}` }))));
     if (ordered.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(ordered.length - MAX_MULTIPLES)} more slices pass the filter.`));
     return `${grouped(ordered.length)} of ${grouped(of.length)} slices`;

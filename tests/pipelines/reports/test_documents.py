@@ -158,6 +158,7 @@ def test_headlines_and_tables_of_all_reports_agree(
     assert f"\nSamples paired: {count} compared\nsignature: {signature}\n" in stdout
     # Without a page, and without the rows of the baseline where the sums imply it, the report says the same.
     written = (runs / "2" / "report.md").read_text()
+    assert f"read, paired and scored: {count} sample{'s' * (count > 1)}.\n" in written
     for path in (first / ".runs").glob("*/samples/*") if count <= 5 else ():
         path.unlink()
     without = run(runs / "2", truths, *more, "--no-html", a=after).report
