@@ -11,11 +11,13 @@ import contextlib
 import io
 import os
 import posixpath
+import threading
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from ..metrics.common.svg import ImageSize
 from .io.storage import is_on_disk, read_bytes, reason_of
@@ -34,6 +36,7 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 SAMPLE_ID = "{sample_id}"
 IMAGE = "image"
 """The field of a ground-truth record that names its picture."""
+_one_at_a_time = threading.Lock()
 _ATTEMPTS = ((MAX_SIDE, 80), (MAX_SIDE, 40), (MAX_SIDE // 2, 40), (MAX_SIDE // 4, 40))
 """Pixels per side, and the quality of WebP; the last attempt always fits."""
 
@@ -98,8 +101,8 @@ def read_picture(path: str | None) -> Picture:
         content = read_bytes(path, MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             return Picture(problem=f"{path} has more than {MAX_FILE_BYTES:,} bytes")
-        # Pillow warns of damaged EXIF data, and of a size that is refused below.
-        with warnings.catch_warnings():
+        # Pillow warns of damaged EXIF data, and of a size that is refused below. Filters are of the whole process.
+        with _one_at_a_time, warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="PIL")
             return _decoded(content, path)
     except MemoryError:
@@ -144,12 +147,19 @@ def _decoded(content: bytes, path: str) -> Picture:
 
 
 def _of_8_bits(image: Image.Image) -> Image.Image:
-    """Returns a grey picture of 16 bits or of numbers with its darkest value as 0 and its brightest as 255."""
+    """Returns a grey picture of 16 bits or of numbers with its darkest value as 0 and its brightest as 255.
+
+    Values that are not finite stay, and a picture of one value is not stretched.
+    """
     if image.mode not in ("I", "F") and not image.mode.startswith("I;16"):
         return image
     grey = image.convert("F")
     # Smaller before a copy is made, which takes 4 bytes a pixel.
     grey.thumbnail((MAX_SIDE, MAX_SIDE))
-    low, high = cast(tuple[float, float], grey.getextrema())
-    scale = 255 / ((high - low) or 1)
+    values = np.asarray(grey)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    if low == high:
+        return grey
+    scale = 255 / (high - low)
     return grey.point(lambda value: value * scale - low * scale)

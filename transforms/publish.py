@@ -239,11 +239,11 @@ class StageBundles(beam.DoFn):
                 if self._writer is not self._stream:
                     self._writer.close()
                 # If closing fails, `teardown` does not try again.
-                stream, self._stream = self._stream, None
+                stream, self._stream, self._writer = self._stream, None, None
                 stream.close()
             beat_from_worker(self._folder.output, self._folder.run_id)
             self._ended.append(self._name)
-            self._name, self._writer = "", None
+            self._name = ""
 
     def _open(self) -> Writer:
         self._opened = time.monotonic()

@@ -328,7 +328,7 @@ class ReadPart(RecordIntake):
 
 Unpack = Callable[[Any], Any]
 
-_PLAIN = (str, int, float, list, Mapping)
+_PLAIN = (str, int, float)
 _SHOWN = reprlib.Repr()
 _SHOWN.maxstring = _SHOWN.maxother = TEXT_KEPT
 NOWHERE = ""

@@ -64,13 +64,16 @@ class ChartConverter(Converter):
 
 
 def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
-    """Returns width and height of an image from its header; its pixels are never decoded."""
+    """Returns width and height of an image, upright by its EXIF data, from its header; its pixels are never decoded."""
     # Not at the top: Pillow is needed here alone, and takes a while to import.
-    from PIL import Image, UnidentifiedImageError
+    from PIL import ExifTags, Image, UnidentifiedImageError
 
     try:
         with Image.open(stream, formats=IMAGE_FORMATS) as image:
             width, height = image.size
+            # Not of TIFF, which Pillow turns itself.
+            if "exif" in image.info and image.getexif().get(ExifTags.Base.Orientation) in (5, 6, 7, 8):
+                width, height = height, width
     except UnidentifiedImageError as error:
         raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error
     except (*UNREADABLE, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:

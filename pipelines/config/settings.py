@@ -380,7 +380,7 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     elif struct is not None and isinstance(value, dict):
         inner = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
         for name in (each for each in value if each not in inner):
-            near = nearest(name, list(inner))
+            near = nearest(str(name), list(inner))
             return f"{'.'.join(map(str, [*path, name]))}: unknown key{near}; allowed: {', '.join(inner)}"
     for name in inner:
         if name in value and _misfit(value[name], inner[name]):

@@ -274,6 +274,9 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
             yield Link(f"tonight is compared with the run before, except in metrics whose formula changed: {reason}")
         else:
             yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")
+    for drop in history.drops:
+        if drop.night is latest:
+            yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))
     verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
     for (system, metric), verdict in verdicts.items():
         if verdict in _WORST_FIRST:
@@ -283,6 +286,3 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
             yield Link(f"{metric} of {system}: its gate says {verdict}{more}", {}, systems.index(system))
     if latest.gates not in ("", "pass", *verdicts.values()):
         yield Link(f"a gate on a slice, or on what the run does not have, says {latest.gates}", {})
-    for drop in history.drops:
-        if drop.night is latest:
-            yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))

@@ -34,7 +34,7 @@ def command_line(arguments: Sequence[str]) -> list[str]:
     for argument in arguments:
         name, _, text = argument.removeprefix("--").partition("=")
         if name == "config":
-            config = [text]
+            config = [text] if text else []
         elif name in _FLAGS:
             values = [text] if name == "output" else text.split(SEPARATOR)
             line += [f"{_FLAGS[name]}={value.strip()}" for value in values if value.strip()]

@@ -31,8 +31,10 @@ SECONDS = 30
 _PACKAGES = {
     "s3": ("boto3", "beamscore[aws]"),
     "gs": ("google.cloud.storage", "beamscore[gcp]"),
+    "hdfs": ("hdfs", "hdfs"),
+    "azfs": ("azure.storage.blob", "apache-beam[azure]"),
 }
-"""The package that each filesystem needs, and the requirement that installs it."""
+"""The package that each filesystem of Beam needs, and the requirement that installs it."""
 
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 _answered: set[str] = set()

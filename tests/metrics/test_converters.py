@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import ExifTags, Image
 
 from beamscore.metrics.converter import Part, UnreadableSource
 from beamscore.metrics.figure_text.converter import FigureTextConverter, sample_id_of
@@ -47,9 +47,10 @@ def convert(name: str, *files: File) -> list[Any]:
     return [dict(record) for key in sorted(groups) for record in converter(name).records(key, groups[key])]
 
 
-def image_bytes(kind: str) -> bytes:
-    stream = io.BytesIO()
-    Image.new("RGB", (320, 200)).save(stream, kind)
+def image_bytes(kind: str, size: tuple[int, int] = (320, 200), orientation: int = 1) -> bytes:
+    stream, exif = io.BytesIO(), Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    Image.new("RGB", size).save(stream, kind, exif=exif)
     return stream.getvalue()
 
 
@@ -86,9 +87,10 @@ class Pipe(io.BytesIO):
 
 
 IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), bare_png(320, 200)]
+TURNED = [image_bytes(kind, (200, 320), 6) for kind in ("PNG", "JPEG", "WEBP", "TIFF")]
 
 
-@pytest.mark.parametrize("content", IMAGES)
+@pytest.mark.parametrize("content", [*IMAGES, *TURNED])
 def test_image_sizes_are_read_from_the_header(content: bytes) -> None:
     for stream in (io.BytesIO, Pipe):
         assert parts("chart", "images", "b/a.x", content, stream) == [("a", b'{"width":320,"height":200}')]

@@ -75,6 +75,19 @@ def test_a_picture_of_any_kind_is_webp_with_at_most_1000_pixels(tmp_path: Path, 
     assert [shown.getpixel((500, height)) for height in (5, 125, 245)] == pytest.approx([5, 128, 250], abs=16), mode
 
 
+def test_values_that_are_not_finite_and_a_picture_of_one_value_are_shown_as_they_are(tmp_path: Path) -> None:
+    values = np.tile(np.linspace(1000, 2000, 8, dtype=np.float32), (8, 1))
+    values[0, :3] = np.nan, np.inf, -np.inf
+    for array, expected in (
+        (values, np.linspace(0, 255, 8)),
+        (np.full((8, 8), 65535, np.uint16), [255] * 8),
+        (np.full((8, 8), np.nan, np.float32), [0] * 8),
+    ):
+        (tmp_path / "a.tif").write_bytes(encoded(Image.fromarray(array), "TIFF"))
+        shown = decoded(read_picture(str(tmp_path / "a.tif")).address).convert("L")
+        assert np.asarray(shown)[6].tolist() == pytest.approx(expected, abs=16)
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP"])
 def test_a_picture_is_upright_as_its_exif_data_say(tmp_path: Path, kind: str) -> None:
     """The corner that each of the eight orientations stores first, by the standard, is black."""

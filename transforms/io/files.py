@@ -233,7 +233,7 @@ def _uncompressed(raw: BinaryIO, path: str) -> BinaryIO:
     """Returns the text of a file, which cannot be sought if it is compressed.
 
     Beam's own decompression accepts a truncated file as complete, and Python's a damaged second stream of bz2 as its
-    end; that of Arrow raises OSError for both, and takes a third of the time for gz and zst.
+    end; that of Arrow raises OSError for both, and is faster for gz and zst.
     """
     codec = _CODECS.get(path.lower().rpartition(".")[2])
     # Arrow's own stream has no lines.
@@ -285,6 +285,6 @@ def files_of_folder(path: str, what: str) -> list[str] | None:
         saved = msgspec.json.decode(read_bytes(state), type=_Saved)
     except OSError:
         return None
-    except (ValueError, msgspec.MsgspecError) as error:
+    except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise InputProblem(f"{what}{state}: cannot be read: {error}") from error
     return [posixpath.join(path, file.filename) for file in saved.files]

@@ -78,6 +78,7 @@ def test_a_package_that_is_not_installed_is_named(asked: list[str], monkeypatch:
     for path, extra in {
         "s3://bucket/a.jsonl": "beamscore[aws]",
         "name=gs://bucket/*.jsonl": "beamscore[gcp]",
+        "azfs://account/a.jsonl": "apache-beam[azure]",
     }.items():
         told = f"need a package that is not installed: pip install '{extra}'"
         with pytest.raises(UsageError, match=re.escape(told)):

@@ -1,4 +1,4 @@
-"""Records as files: every column, every shard, the same bits."""
+"""Records as files: every column, the same bits."""
 
 from __future__ import annotations
 
