@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Sequence
 from functools import cache
@@ -157,6 +158,8 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     document = compare(one, other, tmp_path / "out", "--allow-differences")
     assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}
     assert (len(document["differences"]), document["slices"]) == (1, {})
+    # The candidate, of 40 samples, before the baseline.
+    assert re.findall(r" n=\d+| against ", document["signature"]) == [" n=40", " against ", " n=39"]
     assert document["slices_of_baseline_alone"] == ["kind=a", "kind=b", "kind=c"]
     assert "Slices of the baseline alone, not compared: kind=a" in (tmp_path / "out" / "comparison.md").read_text()
 

@@ -84,7 +84,9 @@ def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -
 
 
 def test_what_has_no_picture_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SAMPLES, "figure_text", ({"regions": [{"text": "nowhere"}]}, {"regions": 3}))
+    monkeypatch.setitem(
+        SAMPLES, "figure_text", ({"regions": [{"text": "x"}], "image": {"path": "x.png"}}, {"regions": 3})
+    )
     told = "--sample a: cannot be drawn: Expected `array | null`, got `int` - at `$.regions`\n"
     assert draw(tmp_path, "--sample", "a") == (2, "", told)
 
