@@ -75,9 +75,9 @@ def test_a_fault_of_the_machine_is_raised_and_keeps_nothing_and_one_of_a_record_
 @pytest.mark.parametrize(
     ("text", "flags", "said", "error", "message"),
     [
-        ("disk is full", (),
+        *(("disk is full", flags,
          "scoring failed because of this machine, not of a record: OSError: [Errno 28] No space left on device; "
-         "fix that and run again", OSError, "No space left"),
+         "fix that and run again", OSError, "No space left") for flags in ((), ("--processes", "2"))),
         # Beam's runner would wait for the process for ever.
         ("process ends", ("--processes", "2"),
          "the run failed because of this machine, not of a record: a worker process ended early with exit code 7; "
@@ -86,13 +86,21 @@ def test_a_fault_of_the_machine_is_raised_and_keeps_nothing_and_one_of_a_record_
     ],
 )  # fmt: skip
 def test_a_run_says_in_one_line_that_the_machine_failed_and_the_python_api_raises_it(
-    tmp_path: Path, text: str, flags: Sequence[str], said: str, error: type[Exception], message: str
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    text: str,
+    flags: Sequence[str],
+    said: str,
+    error: type[Exception],
+    message: str,
 ) -> None:
     """A worker of the Python API imports the benchmark anew, so the fault is one that a record makes it raise there."""
     records = [{"sample_id": "a", "text": text}]
     truths = write_lines(tmp_path / "t.jsonl", records)
     run = evaluate(tmp_path / "run", truths, truths, *flags)
     assert (run.code, run.stdout, run.stderr) == (2, "", f"beamscore: {said}\n")
+    # What the worker processes printed.
+    assert "Traceback" not in capfd.readouterr().err
     assert list(run.output.iterdir()) == []
     with pytest.raises(error, match=message):
         beamscore.evaluate("toy", records, [], processes=2)

@@ -21,7 +21,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
-from apache_beam.runners.worker import sdk_worker_main
+from apache_beam.runners.worker import sdk_worker, sdk_worker_main
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from .process import Shared
@@ -90,6 +90,8 @@ def worker_environment(command_line: str) -> Any:
 
 def run_worker(arguments: list[str]) -> None:
     """Runs Beam's worker in this process until its runner is done."""
+    # It reports a failed bundle to the runner, and would print it as well.
+    sdk_worker.print = lambda *_, **__: None
     sdk_worker_main.main(arguments)
 
 
