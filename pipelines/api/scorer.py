@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -159,7 +160,7 @@ class Scorer:
     sample_id_type ("any"): as the settings of the same name. replicates (200), confidence (0.95), seed (0): of the
     intervals; without replicates there are no intervals. processes: worker processes that score; they are restarted for
     every `update`, so more than one pays off only for large updates. benchmark: its name; within this package also a
-    checked configuration.
+    checked configuration. Threads may share a scorer, whose methods run one at a time.
 
     Raises ValueError if an argument is wrong, with the message of the command.
     """
@@ -172,6 +173,8 @@ class Scorer:
         self._core = core_of(self._configuration, Totals.systems)
         self._totals = Totals(self._configuration)
         self._open = False
+        # The records that are given to it may come from a generator that calls it.
+        self._lock = threading.RLock()
 
     def update(self, truths: Any, predictions: Any) -> None:
         """Scores more samples: all of them, or none if it raises.
@@ -182,7 +185,8 @@ class Scorer:
         Raises ValueError if sequences without `sample_id` differ in length, or the repeats differ from earlier ones,
         TypeError if a side holds no records, and OSError, MemoryError or BrokenProcessPool if the machine fails.
         """
-        self._update(truths, predictions)
+        with self._lock:
+            self._update(truths, predictions)
 
     def _update(self, truths: Any, predictions: Any, all_columns: bool = False) -> None:
         """Scores more samples. all_columns: whether each column must exist in some ground truth."""
@@ -339,7 +343,8 @@ class Scorer:
 
     def compute(self) -> Result:
         """Returns the result of all samples so far; if nothing was scored, warns and says why."""
-        result = self._result()
+        with self._lock:
+            result = self._result()
         result.warn()
         return result
 
@@ -374,7 +379,9 @@ class Scorer:
         """
         if self._scores_as() != other._scores_as():
             raise ValueError("the scorers have other benchmarks, options or settings")
-        self._totals.merge(other._totals)
+        added = other._copied_totals()
+        with self._lock:
+            self._totals.merge(added)
 
     def _scores_as(self) -> tuple[Any, ...]:
         """Returns what must be equal in two scorers for their sums to be of one evaluation."""
@@ -385,17 +392,28 @@ class Scorer:
 
     def reset(self) -> None:
         """Discards all samples so far."""
-        self._totals = Totals(self._configuration)
+        with self._lock:
+            self._totals = Totals(self._configuration)
 
     def close(self) -> None:
         """Removes the resources of scoring, such as a scratch folder; the next `update` recreates them."""
-        if self._open:
-            self._configuration.benchmark.teardown()
-            self._open = False
+        with self._lock:
+            if self._open:
+                self._configuration.benchmark.teardown()
+                self._open = False
+
+    def _copied_totals(self) -> Totals:
+        copied = Totals(self._configuration)
+        with self._lock:
+            copied.merge(self._totals)
+        return copied
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the state of a copy, which has none of the resources of scoring."""
-        return {**self.__dict__, "_open": False}
+        """Returns the state of a copy, which has none of the resources of scoring and a lock of its own."""
+        return {**self.__dict__, "_totals": self._copied_totals(), "_open": False, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= {**state, "_lock": threading.RLock()}
 
     def __repr__(self) -> str:
         """Returns the benchmark and the number of samples so far."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import time
 from collections import namedtuple
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest.mock import Mock
 
@@ -114,10 +116,11 @@ def test_a_benchmark_is_set_up_once_until_it_is_closed(monkeypatch: pytest.Monke
     scorer.update(TRUTHS[1:2], PREDICTIONS[1:2])
     assert done == ["setup", "teardown", "setup"]
     # A copy has none of the resources.
-    for copied in (pickle.loads(pickle.dumps(scorer)), copy.deepcopy(scorer)):
+    for copied in (pickle.loads(pickle.dumps(scorer)), copy.deepcopy(scorer), copy.copy(scorer)):
         copied.close()
         copied.update(TRUTHS[2:3], PREDICTIONS[2:3])
-    assert done[3:] == ["setup"] * 2
+    assert done[3:] == ["setup"] * 3
+    assert repr(scorer) == "Scorer(toy: 2 samples)"
 
 
 def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_not_use_up(
@@ -147,6 +150,19 @@ def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_n
     scorer.update([{"sample_id": "named", "text": "a"}], [])
     scorer.update(records[:1], records[:1])
     assert sorted(scorer.compute().samples["sample_id"].to_pylist()) == [*"012345", "named"]
+
+
+def test_threads_may_share_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def score(self: ToyBenchmark, pairs: Any, score: Any = ToyBenchmark.score) -> Any:
+        time.sleep(0.01)
+        return score(self, pairs)
+
+    monkeypatch.setattr(ToyBenchmark, "score", score)
+    scorer, records = beamscore.Scorer("toy"), [{"text": "a"}, {"text": "bb"}]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: scorer.update(records, records), range(8))) == [None] * 8
+    found = scorer.compute()
+    assert (found.values["exact_match"], found.coverage["ground_truth"]["scored"]) == (1, 16)
 
 
 Line: Any = namedtuple("Line", ["text"])
