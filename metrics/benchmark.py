@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
@@ -102,7 +102,8 @@ class RejectedRecord(Exception):
         return f"{self.side.replace('_', ' ')}: {self.message}"
 
 
-def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+@cache
+def record_fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     """Returns the fields of a record type, each with whether its value may be plain text.
 
     Raises TypeError if `kind` is not a struct.
@@ -111,7 +112,8 @@ def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
     return {name: _may_be_text(msgspec.inspect.type_info(each)) for name, each in types.items()}
 
 
-def text_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+@cache
+def text_fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     """Returns the fields of a record type whose value may be plain text, each with whether a record must have it."""
     may_be_text = record_fields(kind)
     fields = msgspec.structs.fields(kind)
