@@ -80,7 +80,9 @@ def test_all_forms_of_records_are_read_alike() -> None:
 
     # What pandas, Polars and others are: an object with the Arrow C stream interface.
     frame = type("Frame", (), {"__arrow_c_stream__": lambda _, schema=None: table.__arrow_c_stream__(schema)})()
-    for form in (tuple(truths), iter(truths), table, as_text, table.to_batches()[0], frame):
+    # A column of pandas may mix types.
+    mixed = table.to_pandas().assign(sample_id=[0, *"12345678"], words=math.nan)
+    for form in (tuple(truths), iter(truths), table, as_text, table.to_batches()[0], frame, mixed):
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
     within = table.select([0, 1]).append_column(
         "x", pa.array([{"words": each} for each in as_text["words"].to_pylist()])

@@ -451,10 +451,17 @@ def result_of(samples: pa.Table, warnings: list[str], origin: Origin) -> Result:
 
 
 def _table(frame: Any, needed: Collection[str]) -> Any:
-    """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects."""
+    """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects.
+
+    One of pandas with values of several types in a column, which Arrow does not have, becomes records.
+    """
     if not hasattr(frame, "reindex"):
         return pa.table(frame)
-    table = pa.table(frame[[name for name in frame.columns if str(name) in needed]])
+    try:
+        table = pa.table(frame[[name for name in frame.columns if str(name) in needed]])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        rows = zip(frame.to_dict("records"), frame.notna().to_dict("records"), strict=True)
+        return [{name: value for name, value in row.items() if has_value[name]} for row, has_value in rows]
     for name in map(str, frame.columns):
         if name not in needed:
             table = table.append_column(name, pa.nulls(len(table)))
