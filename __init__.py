@@ -56,16 +56,19 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Imports and returns a public name at its first use."""
-    for module, names in _MODULES.items():
-        if name in names:
-            from .transforms.process import quiet_root_logger
+# A checker that sees it would take every name for a public one.
+if not TYPE_CHECKING:
 
-            with quiet_root_logger:
-                value = globals()[name] = getattr(import_module(module, __name__), name)
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Imports and returns a public name at its first use."""
+        for module, names in _MODULES.items():
+            if name in names:
+                from .transforms.process import quiet_root_logger
+
+                with quiet_root_logger:
+                    value = globals()[name] = getattr(import_module(module, __name__), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
