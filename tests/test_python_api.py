@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -109,7 +110,7 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
 
 
 def test_one_pair_has_its_metrics_and_details() -> None:
-    found = beamscore.score("toy", {"text": "one"}, {"text": "one"})
+    found = beamscore.score("toy", {"text": "one"}, {"text": "one"}, options={"batch": np.int64(3)})
     assert found == beamscore.PairScore(
         {"exact_match": 1.0, "similarity": 1.0}, {"samples": 1, "equal": 1, "similarity": 1.0}, {"read": "one"}
     )
@@ -143,7 +144,8 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (pair("one", "\ud800"), beamscore.RejectedRecord, r"^prediction: "),
     (pair("", "", "charts"), ValueError, r"there is no benchmark charts \(did you mean chart\?\); there are "),
     (pair("", "", Path("own.py")), ValueError, r"the benchmark must be a name or FILE\.py:CLASS, not PosixPath"),
-    (pair("", "", unknown=1), ValueError, "toy: unknown: unknown key; allowed for toy: "),
+    (pair("", "", unknown=1), ValueError, "^toy: unknown: unknown key; allowed for toy: batch, protocol$"),
+    (pair("", "", batch={3}), ValueError, r"^toy: batch: found \[3\]; "),
     (whole("nowhere.jsonl", FILE), ValueError, "nowhere"),
     (whole(FILE, ONE), TypeError, "both be files"),
     *((whole(bad), TypeError, "must be a") for bad in (3, {"sample_id": "a"}, b"x", [[1]], None)),

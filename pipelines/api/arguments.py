@@ -60,17 +60,16 @@ def check_arguments(
     values: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
     options = values.pop("options", None)
     values |= {name: values.get(name) or {} for name in ("fields", "derived")}
-    shared = {name: _plain(value) for name, value in values.items()}
+    shared = {name: plain(value) for name, value in values.items()}
     bootstrap = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:
-        settings.check_benchmark(benchmark)
-        own = _options(options, benchmark)
+        own = _options(options, benchmark, settings.check_benchmark(benchmark).options_type)
         sides = {name: list(predictions) for name in systems}
         raw = {**own, **shared, "benchmark": benchmark, "bootstrap": bootstrap, "predictions": sides}
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)
         settings.check_field_names(configuration)
-        number = _plain(processes)
+        number = plain(processes)
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise UsageError(f"processes: {not_positive(number)}")
     except UsageError as error:
@@ -78,23 +77,25 @@ def check_arguments(
     return configuration
 
 
-def _options(options: Any, benchmark: str) -> dict[str, Any]:
-    """Returns the options; raises UsageError if one is a setting, which would be a second way to pass an argument."""
+def _options(options: Any, benchmark: str, kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Returns the options; raises UsageError if one is not of this kind, such as a setting, which is an argument."""
     if not isinstance(options, Mapping | None):
         raise UsageError(f"{benchmark}: options: must be a mapping of names to values, not {type(options).__name__}")
-    shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
+    shared, own = ({field.encode_name for field in msgspec.structs.fields(each)} for each in (Settings, kind))
     for name in options or {}:
         if name in shared:
             raise UsageError(f"{benchmark}: options: {name} is a setting of every benchmark, not an option of this one")
-    return dict(options or {})
+        if name not in own:
+            raise settings.unknown_key(benchmark, name, own, benchmark)
+    return {name: plain(value) for name, value in (options or {}).items()}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Returns a value as YAML would load it: NumPy numbers as Python numbers, collections other than text as lists."""
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: plain(each) for name, each in value.items()}
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return list(value)
+        return [plain(each) for each in value]
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -176,11 +176,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     shared, own = _keys(Settings), _keys(kind.options_type)
     for key in raw:
         if key not in shared | own:
-            near = nearest(str(key), shared | own)
-            raise UsageError(
-                f"{source}: {truncated(str(key), 80)}: unknown key{near}; "
-                f"allowed for {name}: {', '.join(sorted(shared | own))}"
-            )
+            raise unknown_key(source, key, shared | own, name)
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     for key, value in msgspec.structs.asdict(options).items():
@@ -218,6 +214,12 @@ def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
         problem = f"options_type: {taken[0]} is a setting of every benchmark; give the option another name"
         raise UsageError(f"the benchmark {name}: {problem}")
     return kind
+
+
+def unknown_key(source: str, key: Any, allowed: Collection[str], benchmark: str) -> UsageError:
+    """Returns the error about a key of a configuration that is none of those allowed for a benchmark."""
+    near, known = nearest(str(key), allowed), ", ".join(sorted(allowed))
+    return UsageError(f"{source}: {truncated(str(key), 80)}: unknown key{near}; allowed for {benchmark}: {known}")
 
 
 def _keys(kind: type[msgspec.Struct]) -> set[str]:

@@ -44,7 +44,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"fields": {"predictions": {"txt": "label"}}}, "--set fields.predictions.txt=label"),
     ({"fields": {"ground_truth": {"texts": "n"}}}, "--set fields.ground_truth.texts=n"),
     ({"options": {"batch": "x"}}, "--set batch=x"),
-    ({"options": {"batches": 3}}, "--set batches=3"),
 ]
 
 
