@@ -51,18 +51,21 @@ class Shared:
 
 
 @contextmanager
-def _null_handler() -> Iterator[None]:
-    handler = logging.NullHandler()
+def _quiet_logging() -> Iterator[None]:
+    handler, of_hints = logging.NullHandler(), logging.getLogger("apache_beam.typehints.native_type_compatibility")
+    level = of_hints.level
     logging.getLogger().addHandler(handler)
+    of_hints.setLevel(logging.WARNING)
     try:
         yield
     finally:
+        of_hints.setLevel(level)
         logging.getLogger().removeHandler(handler)
 
 
-quiet_root_logger = Shared(_null_handler)
+quiet_root_logger = Shared(_quiet_logging)
 """Beam calls the functions of `logging`, even during its import: if the root logger has no handler, each of them
-permanently adds one that prints on the console."""
+permanently adds one that prints on the console. It also informs of each of our type hints, hundreds of lines."""
 
 
 @contextmanager
