@@ -87,7 +87,7 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     where = name if of_file else f"{name} ({target})"
     try:
         module, _, attribute = target.rpartition(":")
-        source = _module_of(Path(module)) if of_file else importlib.import_module(module)
+        source = _module_of(Path(module).resolve()) if of_file else importlib.import_module(module)
         loaded: Any = getattr(source, attribute, None)
         problem = _problem(loaded) if loaded else f"there is no {attribute} in it{nearest(attribute, vars(source))}"
         if not problem and not of_file and loaded.name != name:
@@ -106,13 +106,13 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
 
 
 def _module_of(path: Path) -> ModuleType:
-    """Returns the module of a file; loads it again if it has changed."""
-    name = f"beamscore_file_{_digest(bytes(path.resolve()) + path.read_bytes())}"
+    """Returns the module of a file by its absolute path; loads it again if it has changed."""
+    name = f"beamscore_file_{_digest(bytes(path) + path.read_bytes())}"
     # No other thread may see a module of which only a part has run.
     with _LOADING:
         if name not in sys.modules:
             module = ModuleType(name)
-            module.__file__ = str(path.resolve())
+            module.__file__ = str(path)
             # msgspec resolves the annotations of records in this module.
             sys.modules[name] = module
             try:

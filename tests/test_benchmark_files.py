@@ -100,6 +100,21 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path) -> No
     assert "my_metric.py" in refused("history", "runs", "--no-html")
 
 
+def test_a_result_is_read_in_any_folder_by_the_file_that_made_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD)
+    result.save("run")
+    (folder / "other").mkdir()
+    monkeypatch.chdir("other")
+    loaded = beamscore.load("../run")
+    assert loaded.values == result.values
+    loaded.save("again")
+    assert json.loads(Path("again/summary.json").read_bytes())["config"]["benchmark"] == "my_metric.py:WER"
+    assert beamscore.compare(result, "again").judgement == "identical"
+    assert "identical" in done("compare", "../run", "again")
+    (folder / "my_metric.py").rename(folder / "moved.py")
+    assert f"No such file or directory: '{folder}/my_metric.py'" in refused("compare", "../run", "again")
+
+
 def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) -> None:
     """A history reads runs in threads; one that saw half of the module would lose its run."""
     (folder / "slow.py").write_text("import time\n\ntime.sleep(0.1)\n" + EXAMPLE)

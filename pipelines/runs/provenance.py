@@ -163,6 +163,7 @@ def run_document(
         for number in (GROUND_TRUTH, *range(len(systems)))
     }
     optional = {
+        "benchmark_file": writable(benchmark.file),
         "quarantine": msgspec.to_builtins(causes),
         "merged_from": list(invocation.sources),
         "baseline": invocation.baseline,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -262,7 +263,12 @@ class Run:
 
         Raises UsageError if this version does not accept it, or if the benchmark is not installed.
         """
-        return settings.check({**self.summary.config, "gates": {}}, posixpath.join(self.path, SUMMARY))
+        config = {**self.summary.config, "gates": {}}
+        # A relative FILE.py:CLASS is of the folder where the run was made.
+        if (made_of := self.provenance.get("benchmark_file")) and not os.path.exists(self.benchmark.rpartition(":")[0]):
+            config["benchmark"] = str(made_of)
+        checked = settings.check(config, posixpath.join(self.path, SUMMARY))
+        return replace(checked, settings=msgspec.structs.replace(checked.settings, benchmark=self.benchmark))
 
     @cached_property
     def sums(self) -> RunSums:
