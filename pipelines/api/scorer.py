@@ -137,17 +137,17 @@ class Totals:
         if both:
             were = "was" if len(both) == 1 else "were"
             raise ValueError(f"{count_of(len(both), 'sample')} {were} scored by both, such as {both[0]!r}")
-        # Sums are added in new totals: an interrupt meanwhile leaves those of before.
+        # All is computed before any is assigned: an interrupt meanwhile leaves the totals of before.
         slices = dict(self.slices)
         for key, totals in other.slices.items():
             slices[key] = SliceTotals(BootstrapSums(totals.sums.bootstrap))
             for part in (self.slices.get(key), totals):
                 if part is not None:
                     slices[key].merge(part)
-        self.slices = slices
-        self.outcomes = {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()}
+        outcomes = {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()}
+        seen = {side: first if first.records else other.seen[side] for side, first in self.seen.items()}
+        self.slices, self.outcomes, self.seen = slices, outcomes, seen
         self.quarantine += other.quarantine
-        self.seen = {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()}
         self.numbered += other.numbered
         self.repeats |= other.repeats
         self.rows.update(other.rows)

@@ -6,7 +6,7 @@ import copy
 import itertools
 import pickle
 import time
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -72,17 +72,20 @@ def test_a_prediction_that_comes_after_its_sample_is_told_from_one_without_a_sam
     ]
 
 
-def test_an_interrupt_while_sums_are_added_leaves_those_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    merge = SliceTotals.merge
+@pytest.mark.parametrize(("kind", "name"), [(SliceTotals, "merge"), (Counter, "__add__")])
+def test_an_interrupt_while_sums_are_added_leaves_those_of_before(
+    monkeypatch: pytest.MonkeyPatch, kind: type, name: str
+) -> None:
+    add = getattr(kind, name)
 
-    def interrupted(self: SliceTotals, other: SliceTotals) -> None:
-        merge(self, other)
+    def interrupted(self: Any, other: Any) -> None:
+        add(self, other)
         raise KeyboardInterrupt
 
     scorer = scorer_of(slice(0, 3))
     before = state(scorer)
     with monkeypatch.context() as patched:
-        patched.setattr(SliceTotals, "merge", interrupted)
+        patched.setattr(kind, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
             scorer.update(TRUTHS[3:5], PREDICTIONS[3:5])
     assert state(scorer) == before
