@@ -14,7 +14,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from .blocks import Block, at_end, sorted_on_disk, unpack
 from .counters import RecordCounts
 from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, quarantined
-from .repeats import label_of
+from .repeats import label_of, paired_of
 from .scored import PairedSample
 
 SAMPLES_PER_BATCH = 256
@@ -38,7 +38,7 @@ class PairBySample(beam.PTransform):
     predictions are passed on one after the other, see transforms.repeats.
 
     Input: pairs (bucket, block). Output, by tag: `batches`, lists of PairedSample; `quarantine`, Quarantined;
-    `outcomes`, pairs (side, Sums) that count duplicates and unmatched predictions.
+    `outcomes`, pairs (side, Sums) that count duplicates, unmatched predictions, and the paired ones of each repeat.
     """
 
     def __init__(self, names: Sequence[str], batch: int = SAMPLES_PER_BATCH, repeats: Collection[int] = ()) -> None:
@@ -116,6 +116,9 @@ class DeduplicateAndPair(beam.DoFn):
             for record in records.values():
                 yield self._quarantined(record, sample_id, "unmatched", message)
             return
+        for slot in records:
+            if isinstance(slot, tuple):
+                self._outcomes.add(slot[0], paired_of(slot[1]))
         predictions = records.values() if self._repeats else [records.get(system) for system in self._systems]
         sample = PairedSample(sample_id, truth, tuple(predictions), tuple(rows))
         size = sample.nbytes

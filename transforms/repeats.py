@@ -29,7 +29,7 @@ COUNTED_REPEATS, MISSING_REPEATS = "repeats", "missing_repeats"
 
 _STATUSES: tuple[Status, ...] = ("scored", "missing_prediction", "rejected")
 _READER = ColumnsReader([REPEAT])
-_OUTCOME = "repeat "
+_OUTCOME, _PAIRED = "repeat ", "paired repeat "
 
 
 class _Repeat(msgspec.Struct):
@@ -96,8 +96,13 @@ def hashes_of(
 
 
 def outcome_of(label: str) -> str:
-    """Returns the name of the outcome that counts the predictions of a repeat."""
+    """Returns the name of the outcome that counts the predictions of a repeat that were read."""
     return _OUTCOME + label
+
+
+def paired_of(label: str) -> str:
+    """Returns the name of the outcome that counts the predictions of a repeat whose sample has a ground truth."""
+    return _PAIRED + label
 
 
 def labels_of(side: int, outcomes: Sums) -> Iterator[tuple[int, str]]:

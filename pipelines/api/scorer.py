@@ -43,7 +43,7 @@ from ...transforms.records import (
     quarantined,
     side_name,
 )
-from ...transforms.repeats import REPEAT, label_of, score_batch
+from ...transforms.repeats import REPEAT, label_of, outcome_of, paired_of, score_batch
 from ...transforms.rows import sample_table
 from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from ...transforms.slice_labels import Slicing
@@ -319,9 +319,13 @@ class Scorer:
         """Scores the paired records, and rejects predictions without a ground truth."""
         plan = self._core.scoring
         of_sample: defaultdict[str, list[EncodedRecord]] = defaultdict(list)
-        for (sample_id, _), record in predictions.items():
+        for (sample_id, label), record in predictions.items():
             of_sample[sample_id].append(record)
-            if (sample_id, "") not in truths:
+            if plan.repeats:
+                added.outcomes[0][outcome_of(label)] += 1
+            if (sample_id, "") in truths:
+                added.outcomes[0][paired_of(label)] += 1
+            else:
                 message = "no ground-truth record has this sample_id"
                 if (earlier := self._totals.rows.get(sample_id)) is not None:
                     message = _TOO_LATE if earlier.prediction_status is None else _SCORED

@@ -23,7 +23,7 @@ from ...transforms.hashes import fingerprint_text
 from ...transforms.io.field_map import WITH_FIELDS, column_counter
 from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
-from ...transforms.repeats import labels_of, outcome_of
+from ...transforms.repeats import labels_of, paired_of
 from ...transforms.rows import EarlierRows
 from ...transforms.scored import WITHOUT_FIELDS
 from ...transforms.totals import SliceKey, SliceResult, truth_count
@@ -437,14 +437,18 @@ def _out_of_bounds(benchmark: Benchmark[Any, Any, Any], systems: Mapping[str, Sy
 
 
 def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
-    """Returns a warning if some repeats have less than half the predictions of the most frequent repeat."""
-    counts = {label: outcomes[outcome_of(label)] for _, label in labels_of(0, outcomes)} if outcomes else {}
+    """Returns a warning if some repeats have less than half the predictions of the most frequent repeat.
+
+    Those without a ground truth do not count, though their repeats do: every sample then lacks these.
+    """
+    counts = {label: outcomes[paired_of(label)] for _, label in labels_of(0, outcomes)} if outcomes else {}
     rare = {label: count for label, count in sorted(counts.items()) if 2 * count < max(counts.values())}
     if not rare:
         return []
     examples = ", ".join(f"{label} has {count:g}" for label, count in [*rare.items()][:REPEATS_NAMED])
-    most = f"the most frequent has {max(counts.values()):g} predictions"
-    return [f"the {predictions_of(system)}: repeats that few samples have may be mistyped: {examples}; {most}"]
+    most = f"the most frequent has {max(counts.values()):g} predictions with a ground truth"
+    told = f"repeats that few samples have may be mistyped: {examples}; {most}; samples without one miss a prediction"
+    return [f"the {predictions_of(system)}: {told}"]
 
 
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:

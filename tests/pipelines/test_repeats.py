@@ -169,9 +169,16 @@ def test_a_repeat_that_few_samples_have_is_warned_of(tmp_path: Path) -> None:
     given = predictions()
     given[3 * 7 + 1]["repeat"] = "l1"
     found = scored(tmp_path / "out", given)
-    told = "repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
-    assert found.summary["warnings"] == [f"the predictions: {told}"]
-    assert told in found.stderr
+    told = "repeats that few samples have may be mistyped: {}; the most frequent has 40 predictions with a ground truth"
+    told += "; samples without one miss a prediction"
+    assert found.summary["warnings"] == [f"the predictions: {told.format('l1 has 1')}"]
+    assert told.format("l1 has 1") in found.stderr
+    # Predictions without a ground truth do not make a repeat frequent.
+    others = [{"sample_id": f"other{number}", "repeat": 9, "text": ""} for number in range(50)]
+    given = [*predictions(), *others]
+    assert told.format("9 has 0") in scored(tmp_path / "others", given).stderr
+    with pytest.warns(UserWarning, match=told.format("9 has 0")):
+        beamscore.evaluate("toy", TRUTHS, given, repeats=True)
 
 
 def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tmp_path: Path) -> None:
