@@ -31,7 +31,7 @@ import numpy as np
 
 from .benchmark import AnyBenchmark, DrawnPair, MetricSpec, RejectedRecord, SampleScore, Table
 from .statistics.ratios import Value, ratio
-from .statistics.sum_table import AnySums, prefixed, slices_of, values_of_rows
+from .statistics.sum_table import AnySums, of_slice, prefixed, slices_of, values_of_rows
 from .statistics.sums import MAX_STATISTIC, Sums
 
 MAX_REPEATS = 256
@@ -105,8 +105,32 @@ def mean(values: Sequence[float]) -> float:
 
 
 def repeats_of(sums: AnySums) -> tuple[str, ...]:
-    """Returns the labels of the repeats that have a sum, in order."""
-    return tuple(slices_of(sums, _COLUMN))
+    """Returns the labels of the repeats that have a sum, in order: by length first, so that 10 comes after 9."""
+    return tuple(sorted(slices_of(sums, _COLUMN), key=lambda label: (len(label), label)))
+
+
+def with_labels(statistics: Mapping[str, float], own: Sequence[str], labels: Sequence[str]) -> Mapping[str, float]:
+    """Returns the statistics of a sample of a system as if its repeats, `own`, had other labels.
+
+    Repeats are renamed in order; if there are more or fewer of them, each has the mean over the own repeats.
+
+    >>> with_labels({"equal": 0.5, '@["","1"]equal': 1, '@["","2"]equal': 0}, "12", "ab")
+    {'equal': 0.5, '@["","a"]equal': 1, '@["","b"]equal': 0}
+    """
+    if own == labels:
+        return statistics
+    named = {name: of_slice(name, _COLUMN) for name in statistics}
+    if len(own) == len(labels):
+        renamed, found = dict(zip(own, labels, strict=True)), dict[str, float]()
+        for name, (label, base) in named.items():
+            value = statistics[name]
+            found |= {name: value} if label is None else prefixed({base: value}, _COLUMN, renamed[label])
+        return found
+    whole = {name: statistics[name] for name, (label, _) in named.items() if label is None}
+    means = {name: value for name, value in whole.items() if not name.startswith(("@count:", "@rank:"))}
+    for label in labels:
+        whole |= prefixed(means, _COLUMN, label)
+    return whole
 
 
 class _WithRepeats(AnyBenchmark):

@@ -19,6 +19,7 @@ import msgspec
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.utils.windowed_value import WindowedValue
 
+from ..metrics.repeats import with_labels
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.comparison import SwapWeights
 from ..metrics.statistics.sum_table import with_slices
@@ -43,7 +44,8 @@ class ComparePlan:
     columns, slices: the columns that any slice needs, and those of each slice as indexes into them. masks: for each
     statistic the set of metrics that change with it, a bit each; `all_metrics` for one not in it. units_needed: up to
     how many differing units are counted. changes: what is reported of samples that changed. sliced: the columns whose
-    slices are summed up among all samples too.
+    slices are summed up among all samples too. repeats: the labels of those of the baseline and of the candidate, which
+    get the labels of the baseline.
     """
 
     columns: tuple[str, ...]
@@ -55,6 +57,7 @@ class ComparePlan:
     units_needed: int
     changes: ChangePlan
     sliced: tuple[str, ...] = ()
+    repeats: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 @dataclass(slots=True)
@@ -209,9 +212,10 @@ def _statistics(
 ) -> tuple[Mapping[str, float], Mapping[str, float], int]:
     """Returns the statistics of both systems, and the metrics in which they differ, as bits."""
     old = with_slices(before.decoded_statistics(), slices, plan.sliced)
-    if before.statistics == after.statistics:
+    labels, own = plan.repeats
+    if before.statistics == after.statistics and labels == own:
         return old, old, 0
-    new = with_slices(after.decoded_statistics(), slices, plan.sliced)
+    new = with_slices(with_labels(after.decoded_statistics(), own, labels), slices, plan.sliced)
     mask = 0
     for name in old.keys() | new.keys():
         if old.get(name, 0) != new.get(name, 0):

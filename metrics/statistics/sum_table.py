@@ -293,12 +293,19 @@ def prefixed(statistics: Mapping[str, float], column: str, value: str) -> dict[s
 def slices_of(sums: AnySums, column: str) -> dict[str, AnySums]:
     """Returns the sums of each slice of a column, by its value, in order; slices without a sum are omitted."""
     names: dict[str, dict[str, str]] = {}
-    start = _prefix(column, "")[:-2]
     for name in sums:
-        if name.startswith(start):
-            (_, value), end = _DECODER.raw_decode(name, 1)
-            names.setdefault(value, {})[name[end:]] = name
+        value, base = of_slice(name, column)
+        if value is not None:
+            names.setdefault(value, {})[base] = name
     return {value: sums.renamed(names[value]) for value in sorted(names)}
+
+
+def of_slice(name: str, column: str) -> tuple[str | None, str]:
+    """Returns of which slice of a column a statistic is, and its name in there; None and its name if of none."""
+    if not name.startswith(_prefix(column, "")[:-2]):
+        return None, name
+    (_, value), end = _DECODER.raw_decode(name, 1)
+    return value, name[end:]
 
 
 def _prefix(column: str, value: str) -> str:

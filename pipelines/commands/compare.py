@@ -215,6 +215,7 @@ def plan_comparison(
         max(units_needed(settings.bootstrap.confidence), MIN_DIFFERING_UNITS),
         ChangePlan(tuple(benchmark.sample_metrics), main, threshold, most),
         benchmark.sliced_columns,
+        (repeats_of(corpora[0]), repeats_of(corpora[1])),
     )
     plan = ComparisonPlan(baseline, candidate, setting, compare)
     for table in plan.tables():

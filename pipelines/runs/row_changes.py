@@ -10,18 +10,20 @@ import heapq
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow.compute as pc
 
 from ...metrics.benchmark import AnyBenchmark
+from ...metrics.repeats import repeats_of, with_labels
 from ...metrics.statistics.comparison import dependencies
 from ...metrics.statistics.paired import PairedDifference
 from ...metrics.statistics.sum_table import with_slices
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.records import InputProblem
-from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows
+from ...transforms.rows import SLICE_PREFIX, exact_statistics, is_one_of, read_rows
 from ...transforms.slice_labels import slices_of
 from ..config.errors import one_line
 from ..config.settings import Configuration
@@ -55,7 +57,10 @@ def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], 
         for place in (place for place, letter in enumerate(name) if letter == "]" and name.startswith("@")):
             if (base := name[place + 1 :]) in depending:
                 depending[base] |= parts
-    known = {hash(row) for row in _at_most(theirs, _rows(theirs, ["sample_id", "statistics"]))}
+    labels, own = map(repeats_of, corpora)
+    as_ours = partial(_relabelled, labels, own)
+    earlier_rows = ((name, as_ours(text)) for name, text in _rows(theirs, ["sample_id", "statistics"]))
+    known = {hash(row) for row in _at_most(theirs, earlier_rows)}
     rows = _at_most(ours, _rows(ours, ["sample_id", "statistics", "unit"]))
     changed = (row for row in rows if hash(row[:2]) not in known)
     units: dict[str, set[str]] = {metric: set() for metric in metrics}
@@ -64,7 +69,7 @@ def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], 
         earlier = dict(_rows(theirs, ["sample_id", "statistics"], where))
         for sample_id, text, unit in step:
             if text and earlier.get(sample_id):
-                moved = _changes(earlier[sample_id], text)
+                moved = _changes(as_ours(earlier[sample_id]), text)
                 for metric in units:
                     if any(metric in depending.get(name, metrics) for name in moved):
                         units[metric].add(unit)
@@ -103,7 +108,8 @@ def top_contributors(
     corpus, sums = Sums(ours.sums.sums), Sums(slice_sums.sums)
     spec = benchmark.spec_of(metric)
     sliced = list(dict.fromkeys(column for _, column in spec.sliced)) if spec else []
-    before, after = (_statistics(side, ours.run.configuration, label, sliced) for side in (theirs, ours))
+    labels = repeats_of(corpus)
+    before, after = (_statistics(side, labels, ours.run.configuration, label, sliced) for side in (theirs, ours))
     pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
     changed = {sample_id: pair for sample_id, pair in pairs.items() if pair[0][1] != pair[1][1]}
     value = benchmark.values_within(sums, corpus).get(metric)
@@ -140,14 +146,25 @@ def _changes(before: str, after: str) -> dict[str, float]:
     return {name: change for name, change in changes.items() if change}
 
 
+def _relabelled(labels: Sequence[str], own: Sequence[str], text: str | None) -> str:
+    """Returns the statistics of a sample as JSON, empty without any, as if its repeats, `own`, had other labels.
+
+    The sums are by label: beside those of one run, statistics under other labels would be further repeats.
+    """
+    if not text or own == labels:
+        return text or ""
+    return exact_statistics(with_labels(msgspec.json.decode(text), own, labels)).decode()
+
+
 def _statistics(
-    side: SystemRun, configuration: Configuration, label: str, sliced: Sequence[str]
+    side: SystemRun, labels: Sequence[str], configuration: Configuration, label: str, sliced: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
     """Returns the status of each sample in a slice, and its statistics as JSON, empty without any.
 
-    sliced: for the slices of these columns, the statistics are repeated; see `with_slices`. configuration: that of the
-    run which has the slice.
+    labels: those that its repeats get. sliced: for the slices of these columns, the statistics are repeated; see
+    `with_slices`. configuration: that of the run which has the slice.
     """
+    own = repeats_of(Sums(side.sums.sums))
     names, slices = (configuration.columns(), configuration.slice_indexes()) if label or sliced else ((), ())
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
 
@@ -156,9 +173,10 @@ def _statistics(
             found = slices_of(names, slices, [None if cell is None else json.loads(cell) for cell in cells])
             if label and label not in [each.label for each in found]:
                 continue
-            if sliced and statistics:
-                statistics = json.dumps(with_slices(json.loads(statistics), found, sliced))
-            yield sample_id, status, statistics or ""
+            text = _relabelled(labels, own, statistics)
+            if sliced and text:
+                text = json.dumps(with_slices(json.loads(text), found, sliced))
+            yield sample_id, status, text
 
     try:
         return {sample_id: (status, statistics) for sample_id, status, statistics in _at_most(side, in_slice())}

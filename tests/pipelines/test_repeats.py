@@ -11,6 +11,9 @@ import pytest
 
 import beamscore
 from beamscore.metrics.repeats import MAX_REPEATS
+from beamscore.pipelines.runs.named import SystemRun
+from beamscore.pipelines.runs.row_changes import differing_units, top_contributors
+from beamscore.pipelines.runs.run import Run as Finished
 from beamscore.transforms.repeats import MAX_LABEL_LENGTH
 from tests import toy
 from tests.page.corpora import page_data
@@ -200,6 +203,33 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tm
             assert explained in side["prediction"].splitlines(), "another repeat is shown than explained"
     assert command("history", tmp_path / "runs", "--output", tmp_path / "out")[0] == 0
     assert "exact_match.spread" in (tmp_path / "out/history.md").read_text()
+
+
+def test_what_repeats_are_called_and_how_many_there_are_changes_nothing(run: Run, tmp_path: Path) -> None:
+    """The repeats of `many` are those of `night`, twice."""
+    given = predictions(wrong=0.6, seed=1)
+    named = [{**each, "repeat": f"seed{each['repeat'] + 9}"} for each in given]
+    many = [*named, *({**each, "repeat": f"again{each['repeat']}"} for each in given)]
+    same = [{**each, "repeat": f"seed{each['repeat'] + 9}"} for each in predictions()]
+    written = {"night": given, "named": named, "many": many, "same": same}
+    base = Finished.read(str(run.output))
+    compared, moved, differing = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    for name, records in written.items():
+        output = scored(tmp_path / name, records, *SLICED).output
+        night = SystemRun(Finished.read(str(output)), "predictions")
+        before, benchmark = SystemRun(base, "predictions"), base.configuration.benchmark
+        found = top_contributors(benchmark, "exact_match", night, before, count=99)
+        found += top_contributors(benchmark, "similarity", before, night, "kind=a", count=99)
+        moved[name] = [(each.sample_id, round(each.effect, 9)) for each in found if abs(each.effect) > 1e-9]
+        differing[name] = [differing_units(*each, ["exact_match"], 99) for each in ((night, before), (before, night))]
+        if name != "many":
+            assert command("compare", run.output, output, "--output", tmp_path / "out", "--quiet", "--no-html")[0] == 0
+            compared[name] = json.loads((tmp_path / "out/comparison.json").read_bytes())["metrics"]
+    assert compared["named"] == compared["night"]
+    assert {each["verdict"] for each in compared["same"].values()} == {"identical"}
+    assert (moved["same"], differing["same"]) == ([], [{"exact_match": 0}] * 2)
+    assert (moved["named"], differing["named"]) == (moved["night"], differing["night"])
+    assert sorted(moved["many"]) == sorted(moved["night"])
 
 
 def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) -> None:
