@@ -124,10 +124,10 @@ def run_differences(
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
-    clustered = configuration.settings.cluster is not None
+    grouped = configuration.settings.cluster is not None or configuration.settings.repeats
     compared = {
         key: _compared(
-            benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]], key in few, clustered
+            benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]], key in few, grouped
         )
         for key, each in paired.items()
     }
@@ -181,7 +181,7 @@ def _compared(
     confidence: float,
     system: int,
     has_few: bool,
-    clustered: bool,
+    grouped: bool,
 ) -> Compared:
     """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict."""
     spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
@@ -189,8 +189,8 @@ def _compared(
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
-    # Within a cluster, differences may cancel.
-    may_differ = clustered and not paired.same_predictions
+    # Within a cluster, or the repeats of a sample, differences may cancel.
+    may_differ = grouped and not paired.same_predictions
     word = difference_word(deciding, spec.higher_is_better, has_few, may_differ)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)

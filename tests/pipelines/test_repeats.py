@@ -11,6 +11,7 @@ import pytest
 
 import beamscore
 from beamscore.metrics.repeats import MAX_REPEATS
+from beamscore.pipelines.reports.against import run_differences
 from beamscore.pipelines.runs.named import SystemRun
 from beamscore.pipelines.runs.row_changes import differing_units, top_contributors
 from beamscore.pipelines.runs.run import Run as Finished
@@ -230,6 +231,14 @@ def test_what_repeats_are_called_and_how_many_there_are_changes_nothing(run: Run
     assert (moved["same"], differing["same"]) == ([], [{"exact_match": 0}] * 2)
     assert (moved["named"], differing["named"]) == (moved["night"], differing["night"])
     assert sorted(moved["many"]) == sorted(moved["night"])
+
+
+def test_answers_that_repeats_trade_are_not_called_identical(run: Run, tmp_path: Path) -> None:
+    """Every replicate has a difference of 0."""
+    given = [{**each, "repeat": (each["repeat"] + 1) % 3} for each in predictions()]
+    turned, base = (Finished.read(str(each.output)) for each in (scored(tmp_path / "turned", given), run))
+    differences, _ = run_differences(turned, base, {"predictions": "predictions"}, with_slices=False)
+    assert {each.difference.verdict for each in differences.values()} == {"no difference shown"}
 
 
 def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) -> None:
