@@ -98,6 +98,11 @@ def fold_metrics(runs: Sequence[Mapping[str, float | None]]) -> dict[str, float 
     return {name: mean(defined) if defined else None for name, defined in values.items()}
 
 
+def is_of_k(spec: MetricSpec) -> bool:
+    """Returns whether a metric is the best or worst of k, whose denominator counts the samples with k repeats."""
+    return spec.denominator is not None and spec.denominator.startswith("@count:")
+
+
 def mean(values: Sequence[float]) -> float:
     """Returns the mean of some numbers; of equal numbers, exactly that number."""
     low = min(values)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from scipy.special import stdtr
 
 from ...metrics.common.text import nearest
-from ...metrics.repeats import REPEATS
+from ...metrics.repeats import REPEATS, is_of_k
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, class_families, spec_of
 from ...metrics.statistics.paired import (
@@ -77,8 +77,8 @@ class _Check(NamedTuple):
 class _Side(NamedTuple):
     """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. samples: how many were
     measured. left_out: how many were not: they were rejected, or they lack a prediction and missing predictions are
-    left out; a repeat counts as a part of a sample. parts: the slices and classes with samples whose mean the metric
-    is, if it is one."""
+    left out; a repeat counts as a part of a sample, except for a metric of k repeats. parts: the slices and classes
+    with samples whose mean the metric is, if it is one."""
 
     name: str
     truths: str | None
@@ -262,6 +262,10 @@ class _GateEvaluator:
         samples = summary.measured_samples(missing)
         left_out = summary.left_out(missing, run.systems[system].values.get(REPEATS))
         measured = run.measured(system, self.label)
+        if is_of_k(self.spec) and self.metric in measured.denominators:
+            # Of a sample that lacks one of k repeats, nothing is in it.
+            samples = round(measured.denominators[self.metric][0])
+            left_out = summary.samples - samples
         parts = frozenset(self._parts(run, system, measured))
         return _Side(name, summary.fingerprint, samples, left_out, measured, parts)
 
