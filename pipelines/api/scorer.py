@@ -37,6 +37,7 @@ from ...transforms.records import (
     Cause,
     ColumnsReader,
     EncodedRecord,
+    InputProblem,
     Quarantined,
     RecordEncoder,
     Stage,
@@ -182,8 +183,9 @@ class Scorer:
         truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences or tables of equal
         length whose records have no `sample_id` are paired by position; a prediction may then be None.
 
-        Raises ValueError if sequences without `sample_id` differ in length, or the repeats differ from earlier ones,
-        TypeError if a side holds no records, and OSError, MemoryError or BrokenProcessPool if the machine fails.
+        Raises ValueError if sequences without `sample_id` differ in length, or the repeats differ from earlier ones or
+        are too many, TypeError if a side holds no records, and OSError, MemoryError or BrokenProcessPool if the machine
+        fails.
         """
         with self._lock:
             self._update(truths, predictions)
@@ -200,7 +202,10 @@ class Scorer:
             self._by_id(added, 0, predictions, ()),
         )
         self._look_for_columns(added, sides[0].values(), all_columns)
-        self._score(added, *sides)
+        try:
+            self._score(added, *sides)
+        except InputProblem as error:
+            raise ValueError(error.message) from None
         self._totals.merge(added)
 
     def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:

@@ -338,3 +338,5 @@ def test_what_cannot_work_is_refused(run: Run, tmp_path: Path) -> None:
     ):
         found = scored(tmp_path / "out", given, *more)
         assert (found.code, told in found.stderr) == (2, True)
+    with pytest.raises(ValueError, match=f"^repeats: a system has more than {MAX_REPEATS}"):
+        beamscore.evaluate("toy", TRUTHS, many, repeats=True)
