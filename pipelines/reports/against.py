@@ -170,7 +170,6 @@ def two_systems(result: Run) -> BaselineDiff:
         return NOTHING
     first, second = result.systems
     note = f"{second} minus {first}, with intervals of {bootstrap.replicates:,} paired bootstrap replicates."
-    note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
     return BaselineDiff(note, run_differences(result, result, {second: first}, with_slices=False)[0])
 
 

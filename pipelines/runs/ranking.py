@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...metrics.benchmark import MetricSpec
+from ...metrics.repeats import REPEATS
 from ...metrics.statistics.measured import Measured
 from ...metrics.statistics.paired import paired_differences, same_samples
 
@@ -38,9 +39,8 @@ class Ranking(msgspec.Struct, frozen=True):
     warnings: list[str]
 
     def document(self) -> dict[str, Any]:
-        """Returns the form of summary.json."""
-        warnings = {"warnings": self.warnings} if self.warnings else {}
-        return {"metric": self.metric, "places": msgspec.to_builtins(self.places), **warnings}
+        """Returns the form of summary.json, which has the warnings among its own."""
+        return {"metric": self.metric, "places": msgspec.to_builtins(self.places)}
 
 
 def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:
@@ -84,14 +84,19 @@ def rank_with_ties(run: Run) -> Ranking | None:
 
 
 def _other_samples(run: Run, spec: MetricSpec, measured: Mapping[str, Measured]) -> list[str]:
-    """Returns a warning if systems did not score the same samples: their differences are then not paired."""
+    """Returns a warning if systems did not measure the same samples: their differences are then not paired."""
     benchmark, (first, *others) = run.configuration.benchmark, run.summary.ranking
     same = {name: same_samples(benchmark, spec.name, measured[first], measured[name]) for name in others}
-    counts = {name: run.systems[name].measured_samples("wrong") for name in measured}
-    apart = [name for name in others if same[name] is False or (not same[name] and counts[name] != counts[first])]
+    left_out, rejected = (
+        {name: system.left_out(missing, system.values.get(REPEATS)) for name, system in run.systems.items()}
+        for missing in (run.configuration.settings.missing, "wrong")
+    )
+    certain = [name for name in others if same[name] is False or (not same[name] and left_out[name] != left_out[first])]
+    # As many samples without a prediction need not be the same ones.
+    apart = certain or [name for name in others if not same[name] and left_out[name] > rejected[name]]
     if not apart:
         return []
     return [
-        f"{', '.join(apart)} scored other samples than {first}: their places rest on different data, and "
-        "`beamscore compare` compares what they have in common"
+        f"{', '.join(apart)} {'' if certain else 'may have '}scored other samples than {first}: their places rest on "
+        "different data, and `beamscore compare` compares what they have in common"
     ]

@@ -49,7 +49,7 @@ from .documents import (
     slice_coverage,
 )
 from .provenance import RUN_FORMAT
-from .ranking import Ranking, rank, rank_with_ties
+from .ranking import rank, rank_with_ties
 
 SUMMARY = "summary.json"
 SUMS = "sums.json"
@@ -90,8 +90,8 @@ class Run:
     Only in a baseline: system: the system that every other one is compared with; None: the one of the same name.
     judged: the runs that were judged before; None: they are not counted.
 
-    Only in a run that is not yet written: places: its systems in order, with ties. worst: the worst samples of each
-    system. causes: why records were quarantined. staged: the files of its rows.
+    Only in a run that is not yet written: worst: the worst samples of each system. causes: why records were
+    quarantined. staged: the files of its rows.
     """
 
     path: str
@@ -100,7 +100,6 @@ class Run:
     published: Published | None = None
     system: str | None = None
     judged: JudgedRuns | None = None
-    places: Ranking | None = None
     worst: Mapping[str, Sequence[Worst]] = field(default_factory=dict)
     causes: Sequence[CauseCount] = ()
     staged: Sequence[str] = ()
@@ -188,8 +187,11 @@ class Run:
         run.configuration = configuration
         bootstrap = DrawnReplicates(drawn.replicates, drawn.seed)
         run.sums = RunSums(format=SUMS_FORMAT, unit_bits=FRACTION_BITS, bootstrap=bootstrap, systems=sums, **common)
-        run.places = rank_with_ties(run)
-        return run if run.places is None else run.changed(ranking_by=run.places.document())
+        if (places := rank_with_ties(run)) is None:
+            return run
+        # Merged runs may share such a line, too.
+        warnings = list(dict.fromkeys([*summary.warnings, *places.warnings]))
+        return run.changed(ranking_by=places.document(), warnings=warnings)
 
     @classmethod
     def read(cls, path: str, *, sums: bool = False) -> Run:

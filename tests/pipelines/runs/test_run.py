@@ -18,7 +18,7 @@ from beamscore.pipelines.config.settings import Settings, load
 from beamscore.pipelines.runs import run as stored_run
 from beamscore.pipelines.runs.documents import coverage_text, verdict_lines
 from beamscore.pipelines.runs.gates import coverage_failures
-from beamscore.pipelines.runs.ranking import rank
+from beamscore.pipelines.runs.ranking import rank, rank_with_ties
 from beamscore.pipelines.runs.run import Run
 from tests import toy
 from tests.finished_runs import finished, row, write, write_run
@@ -142,7 +142,7 @@ def run_of(systems: Mapping[str, tuple[int, ...]], replicates: int = 100) -> Run
 def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
     """Each is compared with the first one of the place above, or of its own."""
     right = {"best": 50, "close": 49, "far": 20, "further": 19}
-    found = run_of({name: (count, 60) for name, count in right.items()}).places
+    found = rank_with_ties(run_of({name: (count, 60) for name, count in right.items()}))
     assert found is not None
     assert (found.metric, found.warnings) == ("exact_match", [])
     close, far, further = found.places[1:]
@@ -163,17 +163,35 @@ def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
 
 
 def test_other_samples_are_told_though_they_are_as_many() -> None:
-    found = run_of({"one": (30, 60), "same": (29, 60), "other": (29, 60, 10)}).places
-    assert found is not None
-    (warning,) = found.document()["warnings"]
+    (warning,) = run_of({"one": (30, 60), "same": (29, 60), "other": (29, 60, 10)}).summary.warnings
     assert warning.startswith("other scored other samples than one: their places rest on different data")
+
+
+@pytest.mark.parametrize(
+    ("lost", "missing", "told"),
+    [
+        (range(4), "exclude", ["b scored other"]),
+        (range(9, 12), "exclude", ["b may have scored other"]),
+        (range(9, 12), "wrong", []),
+    ],
+)
+def test_samples_left_out_are_told_where_no_replicate_shows_them(lost: range, missing: str, told: list[str]) -> None:
+    """The other system lacks the predictions of three samples; that of one is rejected, of both."""
+    rows = [
+        row(f"s{place}", None, system=name, status="missing_prediction") if place in gone
+        else row(f"s{place}", 1.0, system=name)
+        for name, gone in {"a": range(3), "b": lost}.items() for place in range(15)
+    ]  # fmt: skip
+    rows += [row("bad", None, system=name) for name in "ab"]
+    run = finished(rows, {"slices": [], "missing": missing, "bootstrap": {"replicates": 0}})
+    assert [line.split(" samples than a")[0] for line in run.summary.warnings] == told
 
 
 @given(st.lists(st.sampled_from([None, 0, 2, 4]), min_size=1, max_size=8))
 def test_without_intervals_only_systems_without_a_value_are_behind(values: list[int | None]) -> None:
     """Without replicates; values: how many of four samples are right, None: nothing was scored."""
     systems = {f"s{n}": (0, 0) if right is None else (right, 4) for n, right in enumerate(values)}
-    found = run_of(systems, 0).places
+    found = rank_with_ties(run_of(systems, 0))
     if len(values) == 1:
         assert found is None
         return
