@@ -26,7 +26,7 @@ import numpy as np
 from ..benchmark import AnyBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
 from .measured import measure, spec_of
-from .paired import PairedDifference, paired_differences
+from .paired import PairedDifference, paired_differences, units_needed
 from .sum_table import FloatArray, SumTable, values_of_rows
 from .sums import Sums
 
@@ -79,14 +79,6 @@ def studentized(difference: float, swapped: FloatArray) -> tuple[float, FloatArr
 def simultaneous_p(t: float, largest: FloatArray) -> float:
     """Returns (1 + #{T_r >= t}) / (1 + swaps), with T_r the largest |d*| / SE of all cells in swap r."""
     return (1 + int(np.sum(largest >= _at_least(t)))) / (1 + len(largest))
-
-
-def units_needed(confidence: float) -> int:
-    """Returns how many units must differ for any swap test to be significant: 6 at 95 %.
-
-    With m differing units there are 2^m swaps, and at least two of them are as extreme as the systems themselves.
-    """
-    return math.ceil(1 - math.log2(1 - confidence))
 
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:

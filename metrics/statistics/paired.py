@@ -134,7 +134,7 @@ def paired_interval(
 
     If nothing differs in any replicate, and d is 0 up to rounding, the interval is 0 too: the systems are equal on this
     corpus. A difference of a bounded metric that all units share has no spread either; its interval is as wide as
-    Wilson's at a bound.
+    Wilson's at a bound, and reaches 0 if the units are fewer than any swap test needs.
     """
     nothing = ROUNDING if width is None else ROUNDING * width
     if error > nothing:
@@ -143,11 +143,21 @@ def paired_interval(
         return min(difference, 0.0), max(difference, 0.0)
     elif width is not None:
         half = width * (1 - wilson(1.0, units, confidence)[0])
+        if units < units_needed(confidence):
+            half = max(half, abs(difference))
     else:
         return None
     if width is None:
         return None if half == np.inf else (difference - half, difference + half)
     return max(difference - half, -width), min(difference + half, width)
+
+
+def units_needed(confidence: float) -> int:
+    """Returns how many units must differ for any swap test to be significant: 6 at 95 %.
+
+    With m differing units there are 2^m swaps, and at least two of them are as extreme as the systems themselves.
+    """
+    return math.ceil(1 - math.log2(1 - confidence))
 
 
 def _detectable(error: float, units: float, confidence: float, width: float | None) -> float | None:

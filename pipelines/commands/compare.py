@@ -28,9 +28,8 @@ from ...metrics.statistics.comparison import (
     SwapWeights,
     compare_slice,
     dependencies,
-    units_needed,
 )
-from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
+from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, units_needed
 from ...metrics.statistics.sum_table import FloatArray
 from ...metrics.statistics.sums import Sums
 from ...transforms.blocks import EXPANSION, buckets_for, unpack

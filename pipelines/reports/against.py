@@ -14,9 +14,14 @@ from urllib.parse import quote
 
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS
-from ...metrics.statistics.comparison import units_needed
 from ...metrics.statistics.measured import spec_of
-from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval, same_samples
+from ...metrics.statistics.paired import (
+    PairedDifference,
+    paired_differences,
+    paired_interval,
+    same_samples,
+    units_needed,
+)
 from ...transforms.io.storage import is_on_disk
 from ...transforms.records import InputProblem
 from ..config.errors import UsageError
@@ -190,6 +195,7 @@ def _compared(
     low, high = paired.interval or (None, None)
     # Within a cluster, or the repeats of a sample, differences may cancel.
     may_differ = grouped and not paired.same_predictions
+    has_few = has_few or paired.units < units_needed(confidence)
     word = difference_word(deciding, spec.higher_is_better, has_few, may_differ)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)

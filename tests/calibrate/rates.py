@@ -10,7 +10,7 @@ from beamscore.metrics.statistics import comparison
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import SwapWeights
 from beamscore.metrics.statistics.intervals import intervals
-from beamscore.metrics.statistics.paired import paired_interval, widened_error
+from beamscore.metrics.statistics.paired import paired_interval, units_needed, widened_error
 from beamscore.metrics.statistics.sum_table import FloatArray
 from tests.calibrate.populations import UNITS, Case, Statistics, summed
 from tests.plain_loop import make_benchmark
@@ -111,7 +111,7 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
         traded = np.stack([swaps[:, each * size : (each + 1) * size] @ change[each] for each in range(slices)], axis=1)
         total = change.sum(axis=1)
         differences, swapped = (total / size).ravel().tolist(), ((total - 2 * traded) / size).reshape(len(swaps), -1).T
-        enough = (change != 0).sum(axis=1).ravel() >= comparison.units_needed(CONFIDENCE)
+        enough = (change != 0).sum(axis=1).ravel() >= units_needed(CONFIDENCE)
         tested = [comparison.studentized(*cell) for cell in zip(differences, swapped, strict=True)]
         largest = np.max([others for (_, others), counts in zip(tested, enough, strict=True) if counts], axis=0)
         p = [comparison.swap_p(*cell) for cell in zip(differences, swapped, strict=True)]

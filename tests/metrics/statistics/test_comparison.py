@@ -95,6 +95,10 @@ def test_paired_intervals_by_hand() -> None:
         # All units change alike: as far as Wilson's interval of 10 of 10, 0.722467, and not beyond the bounds.
         (1.0, 0.0, 10, 1, (0.722467, 1)),
         (-0.5, 0.0, 10, 1, (-0.777533, -0.222467)),
+        # Five, each better with the chance 1/2, are all better in one of 32 corpora: more than 2.5 %.
+        (1.0, 0.0, 5, 1, (0, 1)),
+        (-0.5, 0.0, 5, 1, (-1, 0)),
+        (-1.0, 0.0, 6, 1, (-1, -0.609666)),
         (3.0, 0.0, 10, None, None),
         # F1 of 21 of 25 is 0.84, by 2 P R / (P + R) 0.8399999999999999: two systems of which one has it so are equal.
         (0.84 - 0.8399999999999999, 1e-17, 30, 1, (0, 0.84 - 0.8399999999999999)),
@@ -255,7 +259,7 @@ def test_p_by_hand() -> None:
     assert comparison.simultaneous_p(0.1 + 0.2, np.array([0.3])) == 1
     assert studentized(0.0, np.zeros(3))[0] == 0
     # Two of all swaps are few enough: 2 / 2^2 = 0.5, 2 / 2^5 = 0.0625, 2 / 2^6 = 0.03125, 2 / 2^8 = 0.0078
-    assert [comparison.units_needed(confidence) for confidence in (0.5, 0.9, 0.95, 0.99)] == [2, 5, 6, 8]
+    assert [paired.units_needed(confidence) for confidence in (0.5, 0.9, 0.95, 0.99)] == [2, 5, 6, 8]
 
 
 def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
