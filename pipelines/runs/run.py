@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,9 +15,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...metrics.benchmark import Benchmark
+from ...metrics.common.text import nearest
 from ...metrics.statistics.intervals import METHODS
-from ...metrics.statistics.measured import Measured, measure
-from ...metrics.statistics.sum_table import PackedReplicates, SumTable, values_of_rows
+from ...metrics.statistics.measured import Measured, measure, spec_of
+from ...metrics.statistics.sum_table import PackedReplicates, SumTable, slices_of, values_of_rows
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.hashes import fingerprint_text
@@ -26,6 +28,7 @@ from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.repeats import labels_of, paired_of
 from ...transforms.rows import EarlierRows
 from ...transforms.scored import WITHOUT_FIELDS
+from ...transforms.slice_labels import Slice
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line
@@ -57,11 +60,13 @@ REPORT = "report.md"
 PAGE = "report.html"
 RUN = "run.json"
 LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
-REPEATS_NAMED = 5
+REPEATS_NAMED = SLICES_NAMED = 5
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """With fewer units than these, the interval of a metric is rough."""
 BOUND_TOLERANCE = 1e-9
 """How far a value may be outside its bounds by rounding, relative to the value if that is above 1."""
+
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 
 Worst = tuple[float, str, str]
 """The value, the sample_id and the status of a sample."""
@@ -166,11 +171,13 @@ class Run:
             "config": msgspec.json.decode(msgspec.json.encode(configuration.resolved())),
             "fingerprint": Fingerprint(truth_count(first.coverage), fingerprint_text(truths[""])),
         }
+        own = [*_without_tables(slices), *_out_of_bounds(benchmark, systems), *_partial_means(configuration, sums)]
+        own += _unknown_members(configuration, systems)
         summary = Summary(
             version=VERSION,
             intervals_method=METHODS if drawn.replicates else {},
             # Merged runs may share such a line, and have it again together.
-            warnings=list(dict.fromkeys([*warnings, *_without_tables(slices), *_out_of_bounds(benchmark, systems)])),
+            warnings=list(dict.fromkeys([*warnings, *own])),
             ranking=rank({name: each.values for name, each in systems.items()}, benchmark.ranking_metrics()),
             systems=systems,
             **common,
@@ -436,6 +443,34 @@ def _out_of_bounds(benchmark: Benchmark[Any, Any, Any], systems: Mapping[str, Sy
                     f"{metric}{of_system(name)} is {value:g}, outside its bounds {low:g} to {high:g}: "
                     "the benchmark declares it wrongly"
                 )
+
+
+def _partial_means(configuration: Configuration, sums: Mapping[str, SystemSums]) -> Iterator[str]:
+    """Yields a warning for each system that a mean over the slices of a column leaves slices out of."""
+    for column in type(configuration.benchmark).sliced_columns:
+        means = ", ".join(
+            spec.name for spec in configuration.benchmark.metrics if column in (each for _, each in spec.sliced)
+        )
+        start = Slice((column,), ("",)).label
+        for name, system in sums.items():
+            # Those of crossed columns have a comma that is not escaped.
+            of_column = [each for each in system.slices if each.startswith(start) and "," not in _ESCAPED.sub("", each)]
+            measured = {Slice((column,), (value,)).label for value in slices_of(Sums(system.sums), column)}
+            if measured and (lacking := [label for label in of_column if label not in measured]):
+                examples = ", ".join(lacking[:SLICES_NAMED])
+                yield (
+                    f"{means}{of_system(name)} leaves out {len(lacking)} of {len(of_column)} slices of {column}, of "
+                    f"which nothing was measured: {examples}{', ...' * (len(lacking) > SLICES_NAMED)}"
+                )
+
+
+def _unknown_members(configuration: Configuration, systems: Mapping[str, SystemSummary]) -> Iterator[str]:
+    """Yields a warning for each member of a family that a formula names and no system has; it may be mistyped."""
+    known = {metric for each in systems.values() for metric, value in each.values.items() if value is not None}
+    for name in configuration.settings.derived if known else ():
+        for part in spec_of(type(configuration.benchmark), name).parts:
+            if "[" in part and part not in known:
+                yield f"derived.{name}: {part} has no value in any system{nearest(part, known)}"
 
 
 def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:

@@ -108,7 +108,8 @@ def test_a_mean_over_other_slices_or_classes_passes_no_gate(tmp_path: Path) -> N
     )  # fmt: skip
     # The mean of classes may be a part of another metric.
     derived = {"slices": "slice_mean(task1.macro_f1, kind)", "classes": "mean(task1.macro_f1)"}
-    given = [f"--set=derived={json.dumps(derived)}", "--slice=kind", "--set=missing=exclude", *QUIET]
+    given = [f"--set=derived={json.dumps({**derived, 'typo': 'mean(task1.f1[Pie])'})}", "--slice=kind,kind"]
+    given += ["--slice=kind", "--set=missing=exclude", *QUIET]
     before = evaluate_records(tmp_path / "before", charts, wrong, *given, config="chart").output
     gates = [f"--set=gates.{name}.not_worse_than=baseline" for name in (*derived, "task1.macro_f1")]
     few = [each for each in wrong if each["kind"] != "Pie"]
@@ -119,6 +120,12 @@ def test_a_mean_over_other_slices_or_classes_passes_no_gate(tmp_path: Path) -> N
     told = "only one side measured {}, which may hide a loss"
     counts = [after.stderr.count(told.format(each)) for each in ("kind=Pie", "task1.recall[pie]")]
     assert (after.code, counts) == (4, [1, 2]), after.stderr
+    assert summary(before)["warnings"] == [
+        "derived.typo: task1.f1[Pie] has no value in any system (did you mean task1.f1[pie]?)"
+    ]
+    assert summary(after.output)["warnings"][0] == (
+        "slices leaves out 1 of 3 slices of kind, of which nothing was measured: kind=Pie"
+    )
 
 
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path, tmp_path: Path) -> None:
