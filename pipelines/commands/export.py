@@ -66,7 +66,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             require_rows(system.run)
             _write(parsed.output, (line + b"\n" for line in sample_scores(*system)))
         case "model-index":
-            card = model_index(_narrowed(parsed.run), parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
+            # A model is one system.
+            run = _narrowed(parsed.run) if parsed.model is None else narrowed(*open_system(parsed.run))
+            card = model_index(run, parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
             _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
         case "junit":
             judged = _judged(parsed.run)

@@ -142,10 +142,10 @@ def sample_scores(run: Run, system: str) -> Iterator[bytes]:
 
 
 def model_index(run: Run, model: str | None, dataset: str | None, task: str) -> dict[str, Any]:
-    """Returns the metadata of a model card: an entry for each system, with the main metrics that have a value.
+    """Returns the metadata of a model card: an entry for each system with a main metric that has a value.
 
-    model: its id; None: the name of each system. dataset: its id; None: the name of the benchmark. task: the id of the
-    task on the Hub.
+    model: the id of the only system; None: the name of each system. dataset: its id; None: the name of the benchmark.
+    task: the id of the task on the Hub.
     """
     benchmark, confidence = run.configuration.benchmark, run.configuration.settings.bootstrap.confidence
     dataset_name = dataset or benchmark.name
@@ -157,6 +157,8 @@ def model_index(run: Run, model: str | None, dataset: str | None, task: str) -> 
                 low, high = system.intervals.get(metric) or (None, None)
                 args = {} if low is None else {"args": {"confidence": confidence, "low": low, "high": high}}
                 metrics.append({"type": metric, "name": metric, "value": value, **args})
+        if not metrics:
+            continue
         result = {"task": {"type": task}, "dataset": {"type": dataset_name, "name": dataset_name}, "metrics": metrics}
         models.append({"name": model or name, "results": [result]})
     return {"model-index": models}

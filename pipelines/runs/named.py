@@ -162,7 +162,7 @@ def load_baseline(reference: str, labels: Iterable[str]) -> Run:
         raise UsageError(f"{run.path}: {DAMAGED_COVERAGE}") from error
     for name, reason in unscored.items():
         if system in (None, name):
-            raise UsageError(f"{reference}: nothing of {name} was scored: {reason}; give another run")
+            raise UsageError(f"{reference}: nothing of {name} was scored: {reason}; give another run, or RUN:SYSTEM")
     label_set = frozenset(labels)
     check_measured(run, label_set)
     baseline = run.changed(systems=_with_slices(run.systems, label_set))

@@ -151,6 +151,7 @@ USAGE = {
     "export run --to every-eval-ever --relationship friend": "--relationship friend: must be one of first_party, ",
     "export run --to junit": "run: there are no verdicts to export; the configuration of the run has no gates",
     "export run --to every-eval-ever": "run: it holds 2 systems; give one of ",
+    "export run --to model-index --model a/b": "run: it holds 2 systems; give one of run:good, run:poor",
     "export run:nobody --to model-index": "run:nobody: there is no such system in this run; there are good, poor",
 }
 

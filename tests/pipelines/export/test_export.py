@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.pipelines.commands.arguments import EXPORTS
 from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.export.formats import model_index
 from beamscore.pipelines.export.trackers import (
     MAX_NAME_LENGTH,
     entry_names,
@@ -38,6 +39,7 @@ from beamscore.pipelines.runs.provenance import seconds
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import printable
 from tests import toy
+from tests.finished_runs import finished, row
 from tests.runs import command, evaluate_records, refused, wrong
 
 ROOT = Path(__file__).parents[3]
@@ -61,6 +63,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sides = {"ours": poor, "theirs": CORPUS}
     assert evaluate_records(folder / "two", CORPUS, sides, *more, config=folder / "gates.yaml").code == 1
     return folder / "two"
+
+
+def test_a_model_card_leaves_out_a_system_without_a_metric() -> None:
+    scored = finished([row("a", 1.0, system="ours"), row("a", None, system="none")])
+    assert [each["name"] for each in model_index(scored, None, None, "reading")["model-index"]] == ["ours"]
 
 
 def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
