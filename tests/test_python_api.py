@@ -85,6 +85,8 @@ def test_all_forms_of_records_are_read_alike() -> None:
     mixed = table.to_pandas().assign(sample_id=[0, *"12345678"], words=math.nan)
     for form in (tuple(truths), iter(truths), table, as_text, table.to_batches()[0], frame, mixed):
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
+    with pytest.warns(UserWarning, match="no ground-truth record has a value in the column words"):
+        assert list(beamscore.evaluate("toy", mixed, predictions, slices=["words"]).slices) == ["words=null"]
     within = table.select([0, 1]).append_column(
         "x", pa.array([{"words": each} for each in as_text["words"].to_pylist()])
     )

@@ -161,7 +161,8 @@ class Scorer:
     sample_id_type ("any"): as the settings of the same name. replicates (200), confidence (0.95), seed (0): of the
     intervals; without replicates there are no intervals. processes: worker processes that score; they are restarted for
     every `update`, so more than one pays off only for large updates. benchmark: its name; within this package also a
-    checked configuration. Threads may share a scorer, whose methods run one at a time.
+    checked configuration. Threads may share a scorer, whose methods run one at a time; the records that one is given
+    must not wait for another.
 
     Raises ValueError if an argument is wrong, with the message of the command.
     """
@@ -326,7 +327,7 @@ class Scorer:
         of_sample: defaultdict[str, list[EncodedRecord]] = defaultdict(list)
         for (sample_id, label), record in predictions.items():
             of_sample[sample_id].append(record)
-            if plan.repeats:
+            if plan.repeats and truths:
                 added.outcomes[0][outcome_of(label)] += 1
             if (sample_id, "") in truths:
                 added.outcomes[0][paired_of(label)] += 1
@@ -338,7 +339,7 @@ class Scorer:
         samples = [
             PairedSample(each, truth, tuple(of_sample.get(each, (None,)))) for (each, _), truth in truths.items()
         ]
-        if plan.repeats:
+        if plan.repeats and truths:
             added.repeats = frozenset(label for _, label in predictions)
 
         def score(pairs: list[Pair[Any, Any]]) -> list[Outcome]:
@@ -469,8 +470,11 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
     try:
         table = pa.table(frame[[name for name in frame.columns if str(name) in needed]])
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        rows = zip(frame.to_dict("records"), frame.notna().to_dict("records"), strict=True)
-        return [{name: value for name, value in row.items() if has_value[name]} for row, has_value in rows]
+        # Nulls are absent fields, but one that is null everywhere is there.
+        given = frame[frame.columns[frame.notna().any()]]
+        empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
+        rows = zip(given.to_dict("records"), given.notna().to_dict("records"), strict=True)
+        return [empty | {name: value for name, value in row.items() if has_value[name]} for row, has_value in rows]
     for name in map(str, frame.columns):
         if name not in needed:
             table = table.append_column(name, pa.nulls(len(table)))

@@ -183,6 +183,11 @@ def test_a_repeat_that_few_samples_have_is_warned_of(tmp_path: Path) -> None:
     assert told.format("9 has 0") in scored(tmp_path / "others", given).stderr
     with pytest.warns(UserWarning, match=told.format("9 has 0")):
         beamscore.evaluate("toy", TRUTHS, given, repeats=True)
+    # No sample lacks the repeats of an update without a ground truth.
+    scorer = beamscore.Scorer("toy", repeats=True)
+    scorer.update([], others)
+    scorer.update(TRUTHS, predictions())
+    assert scorer.compute().warnings == beamscore.evaluate("toy", TRUTHS, predictions(), repeats=True).warnings
 
 
 def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tmp_path: Path) -> None:
@@ -206,7 +211,7 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tm
     assert "exact_match.spread" in (tmp_path / "out/history.md").read_text()
 
 
-def test_what_repeats_are_called_and_how_many_there_are_changes_nothing(run: Run, tmp_path: Path) -> None:
+def test_names_in_the_same_order_and_the_number_of_repeats_change_nothing(run: Run, tmp_path: Path) -> None:
     """The repeats of `many` are those of `night`, twice."""
     given = predictions(wrong=0.6, seed=1)
     named = [{**each, "repeat": f"seed{each['repeat'] + 9}"} for each in given]
