@@ -162,6 +162,8 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     assert re.findall(r" n=\d+| against ", document["signature"]) == [" n=40", " against ", " n=39"]
     assert document["slices_of_baseline_alone"] == ["kind=a", "kind=b", "kind=c"]
     assert "Slices of the baseline alone, not compared: kind=a" in (tmp_path / "out" / "comparison.md").read_text()
+    back = compare(other, one, tmp_path / "out", "--allow-differences")
+    assert back["slices_of_candidate_alone"] == document["slices_of_baseline_alone"]
 
 
 def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
