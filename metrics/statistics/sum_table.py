@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -302,10 +302,16 @@ def slices_of(sums: AnySums, column: str) -> dict[str, AnySums]:
 
 def of_slice(name: str, column: str) -> tuple[str | None, str]:
     """Returns of which slice of a column a statistic is, and its name in there; None and its name if of none."""
-    if not name.startswith(_prefix(column, "")[:-2]):
+    if not name.startswith(_start(column)):
         return None, name
     (_, value), end = _DECODER.raw_decode(name, 1)
     return value, name[end:]
+
+
+@lru_cache(maxsize=64)
+def _start(column: str) -> str:
+    """Returns what the names of the statistics of all slices of a column start with."""
+    return _prefix(column, "")[:-2]
 
 
 def _prefix(column: str, value: str) -> str:

@@ -327,11 +327,11 @@ class Scorer:
         of_sample: defaultdict[str, list[EncodedRecord]] = defaultdict(list)
         for (sample_id, label), record in predictions.items():
             of_sample[sample_id].append(record)
+            is_paired = (sample_id, "") in truths
             if plan.repeats and truths:
                 added.outcomes[0][outcome_of(label)] += 1
-            if (sample_id, "") in truths:
-                added.outcomes[0][paired_of(label)] += 1
-            else:
+                added.outcomes[0][paired_of(label)] += is_paired
+            if not is_paired:
                 message = "no ground-truth record has this sample_id"
                 if (earlier := self._totals.rows.get(sample_id)) is not None:
                     message = _TOO_LATE if earlier.prediction_status is None else _SCORED
