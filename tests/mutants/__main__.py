@@ -2,7 +2,7 @@
 
 PYTHON: that of an environment with cosmic-ray, which draws the changes (see `changes`). FOLDER: the project is copied
 to there. The suite runs once to learn which tests run which lines; then each change is tried by the tests that run
-its line, KEPT and those of its folder first, the quickest first, up to `MOST_SECONDS`.
+its line, then by KEPT and those of its folder, the quickest first, up to `MOST_SECONDS`.
 """
 
 from __future__ import annotations
@@ -60,22 +60,24 @@ class Suite:
         self._measured = {path.rpartition("/beamscore/")[2]: path for path in self._ran.measured_files()}
 
     def tests(self, change: Change) -> list[str]:
-        """Returns the tests to try: those that run the line; where it runs at import, the module, KEPT and its folder.
+        """Returns the tests to try: those that run the line, then KEPT and those of its folder.
 
-        What runs at import is told of the test alone that happened to import the module first.
+        Of what runs at import or is cached, the suite tells only the test that happened to need it first.
         """
         lines = self._ran.contexts_by_lineno(self._measured.get(change.module, ""))
         # What ran in no test has the context "".
         contexts = list(filter(None, lines.get(change.line, []))) if _is_in_function(change) else []
         likely = (*KEPT, f"{Path('tests', change.module).parent}/")
-        names = set() if contexts else {name for name in self._seconds if name.startswith(likely)}
+        ran: set[str] = set()
         for context in contexts or chain(*lines.values()):
             name, _, phase = context.rpartition("|")
             # What is set up in one test may serve all of its file.
-            names |= self._of_file[name.partition("::")[0]] if phase == "setup" else {name} & self._seconds.keys()
+            ran |= self._of_file[name.partition("::")[0]] if phase == "setup" else {name} & self._seconds.keys()
+        first = ran if contexts else self._seconds.keys()
+        names = ran | {name for name in self._seconds if name.startswith(likely)}
         chosen: list[str] = []
         left = MOST_SECONDS
-        for name in sorted(names, key=lambda each: (not each.startswith(likely), self._seconds[each], each)):
+        for name in sorted(names, key=lambda x: (x not in first, not x.startswith(likely), self._seconds[x], x)):
             left -= self._seconds[name]
             if left < 0 and chosen:
                 break

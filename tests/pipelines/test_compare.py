@@ -234,6 +234,8 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
     ):
         assert told in refused("compare", *arguments)
     assert len(compare(one, other, tmp_path / "out", "--allow-differences", "--quiet")["differences"]) == 1
+    next(apart.glob("samples/*")).unlink()
+    assert refused("compare", one, apart).startswith(f"{apart}: the rows of the run are missing: ")
 
 
 FLIPS = 6

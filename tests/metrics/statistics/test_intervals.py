@@ -170,6 +170,7 @@ def test_change_points_by_hand() -> None:
         (LEVEL + [0.8] * 8 + LEVEL, [E] * 28, [10, 18]),
         (LEVEL + [0.89] * 5, [E] * 15, []),  # one standard error
         (LEVEL + [0.8] * 5, [0.0] * 15, []),
+        ([*LEVEL, 0.9, 0.8, 0.8], [E] * 12 + [0.0], []),  # nothing is known of the second night
         ([0.9] * 9 + DROP, [0.0] * 9 + [E] * 3, []),
         ([0.5] * 9 + [0.9] * 6, [0.0] * 9 + [E] * 6, []),
         ([0.9] * 9 + DROP, [E] * 12, [10]),

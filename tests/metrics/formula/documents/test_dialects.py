@@ -268,7 +268,7 @@ VISIBLE = {
     "\\verb%a% b % c": "\\verb% % b ",  # the sign around it is no comment
     "\\begin{verbatim} % \\iffalse \\end{verbatim} % c": "\\begin{verbatim} \\end{verbatim} ",
     "\\verb{%} \\lstinline[a={%}]!%! \\verb|| \\verb*x % c": "\\verb{ } \\lstinline[a={%}]! ! \\verb|| \\verb*x ",
-    "\\verb{ % a\n} \\verb*| % b\n|": "\\verb{ \n} \\verb*| \n|",  # not closed in their line
+    "\\verb{ % a\n b} \\verb*| % b\n|": "\\verb{ \n b} \\verb*| \n|",  # not closed in their line
     **{f"\\verb|{'%' * count}|": f"\\verb|{shown}" for count, shown in ((2_000, " |"), (2_001, ""))},
     "\\iffalse \\verb|\\fi| a \\fi b": " b",
     "\\url{http://a/%20b} % c": "\\url{ } ",
