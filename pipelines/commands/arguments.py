@@ -120,15 +120,15 @@ _REPEATED: dict[str, Any] = {"action": "append", "default": []}
 _SLICES: dict[str, Any] = {**_REPEATED, "dest": "slices"}
 
 _CONFIG = _option("CONFIG", "a YAML file, the name of a benchmark, or FILE.py:CLASS")
-_SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
+_SET = _option("--set KEY=VALUE", "set a key of the configuration", **_REPEATED)
 _BENCHMARK_AND_TRUTH = (
     _CONFIG,
     _SET,
-    _option("--ground-truth GLOB", "files of records", **_GLOBS),
+    _option("--ground-truth GLOB", "the ground-truth files", **_GLOBS),
 )
-_RECORD_OUTPUT = (_option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),)
+_RECORD_OUTPUT = (_option("--output FILE", "the file to write: .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),)
 _VERDICTS = (
-    _option("--baseline RUN", "a run, RUN:SYSTEM, or a file such as blessed.txt"),
+    _option("--baseline RUN", "compare with RUN, RUN:SYSTEM, or the run that a file such as blessed.txt names"),
     _option("--junit FILE", "write the verdicts as JUnit XML"),
     _option("--markdown FILE", "write the verdicts as short Markdown"),
 )
@@ -159,12 +159,12 @@ COMMANDS = {
         _option("CANDIDATE", "the run to compare, or RUN:SYSTEM"),
         _option("--output DIR", "the folder for comparison.json, comparison.md, comparison.html and changes/"),
         _option("--allow-differences", "compare even if options, versions or ground truth differ"),
-        _option("--threshold X", "a larger change of a sample is counted (default: 0.1)", type=float, default=0.1),
-        _option("--changes N", "samples listed in changes/ (default: 100000)", type=positive, default=100_000),
+        _option("--threshold X", "count samples that change by more than X (default: 0.1)", type=float, default=0.1),
+        _option("--changes N", "at most N samples in changes/ (default: 100000)", type=positive, default=100_000),
         _option("--no-html", "no comparison.html, the page for a browser"),
         _option(
             "--samples N",
-            "samples in comparison.html that lost most, and that gained most (default: 50); 0 reads no input again",
+            "show the N samples that lost most and the N that gained most (default: 50); 0: do not reread inputs",
             type=int,
             default=50,
         ),
@@ -198,7 +198,7 @@ COMMANDS = {
         _option("--dataset NAME", "the id of the data set (default: the benchmark)"),
         _option("--task ID", "the task of model-index (default: image-to-text)"),
         _option("--organization NAME", "who evaluated, for every-eval-ever (default: unknown)"),
-        _option("--relationship WORD", "of that organization to the model: first_party, third_party, ..."),
+        _option("--relationship WORD", "the organization's relationship to the model: first_party, third_party, ..."),
         _option("--tracking-uri URI", "the store or server of MLflow (default: as MLflow is set up)"),
         _option("--experiment NAME", "the experiment of MLflow or project of W&B (default: the benchmark)"),
     ),
@@ -218,7 +218,7 @@ COMMANDS = {
     "convert": _command(
         "turn a benchmark's own files into JSONL or Parquet",
         _option("BENCHMARK", "the benchmark"),
-        _option("--input [ROLE=]GLOB", "files; 'roles' in place of GLOB lists them", **_NAMED_GLOBS),
+        _option("--input [ROLE=]GLOB", "the files to convert; `--input roles` lists the roles", **_NAMED_GLOBS),
         *_RECORD_OUTPUT,
     ),
     "split": _command(
@@ -239,7 +239,7 @@ COMMANDS = {
         *_RECORD_OUTPUT,
         _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),
         _option(
-            "--below BELOW", "the threshold (default: 1; above 0 if lower is better; with --samples, none)", type=float
+            "--below BELOW", "below this (default: 1; if lower is better, above 0; with --samples, all)", type=float
         ),
         _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
         _option("--ground-truth GLOB", "the ground truth, if it has moved since the run", **_GLOBS),
@@ -250,7 +250,7 @@ COMMANDS = {
         *_BENCHMARK_AND_TRUTH,
         _option(
             "--predictions [NAME=]GLOB",
-            "the files of a system; of several systems the first is drawn, of repeats the worst",
+            "the files of a system; only the first system and the worst of its repeats are drawn",
             **_NAMED_GLOBS,
         ),
         _option("--sample ID", "ids of the samples to draw", **_GLOBS),
@@ -258,7 +258,7 @@ COMMANDS = {
             "--samples FILE",
             "a file with the ids to draw: JSONL or Parquet with sample_id, such as changes/ of compare",
         ),
-        _option("--output PATH", "the picture, FILE.svg; of several samples, the folder for them", required=True),
+        _option("--output PATH", "FILE.svg for one sample, a folder for several", required=True),
     ),
 }
 """Each command: its help text and its options. The options of a list exclude each other."""

@@ -227,7 +227,7 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     if first.duplicates and not inputs.columns[side].repeats:
         number, example = len(first.duplicates), first.duplicates[0]
         remedy = f"; {SCORE_ALL}" if REPEAT in first.fields and side != GROUND_TRUTH else ""
-        yield f"  {number} of the first records would be rejected as duplicates, such as {example}{remedy}"
+        yield f"  {number} of the first records would be left out as duplicates, such as {example}{remedy}"
     if not first.by_id:
         yield InputProblem(f"{label}: no record has a sample_id that can be used: {first.problem}")
     if (mismatch := other_records(inputs, side, first)) is not None:

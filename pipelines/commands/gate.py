@@ -70,7 +70,7 @@ def _configuration(parsed: argparse.Namespace, run: Run) -> Configuration:
     reasons = differences(RunSignature.of(configuration), run.signature, CONFIGURED, it=parsed.run)
     if reasons:
         prefix = f"{parsed.config}: " if parsed.config else ""
-        raise UsageError(f"{prefix}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
+        raise UsageError(f"{prefix}{reasons[0]}; evaluate it again, or repeat the --set KEY=VALUE of its evaluation")
     return configuration
 
 
@@ -130,7 +130,7 @@ def check_files(parsed: argparse.Namespace, output: str | None = None) -> None:
         option = f"--{name.replace('_', '-')} {path}"
         with as_output_errors(option):
             if path in of_runs or not _may_be_replaced(path, _BEGINNINGS[name]):
-                raise UsageError(f"{option}: is of a run, or holds what this option never wrote; give another path")
+                raise UsageError(f"{option}: belongs to a run, or was not written by this option; give another path")
 
 
 def _may_be_replaced(path: str, beginnings: tuple[bytes, ...]) -> bool:

@@ -175,14 +175,14 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         sliced = [" and ".join(each.summary.config.get("slices", [])) or "no column" for each in (run, first)]
         for key, reason in (
             ("slices", f"it was sliced by {', not by '.join(sliced)}"),
-            ("derived", "it has other derived metrics"),
-            *((key, f"it has another value of {key}; evaluate it again with the same") for key in JUDGED_BY),
+            ("derived", "it has different derived metrics"),
+            *((key, f"it has a different value of {key}; evaluate it again with the same") for key in JUDGED_BY),
         ):
             if run.summary.config.get(key) != first.summary.config.get(key):
                 reasons.append(reason)
         if first.summary.config.get("repeats") and not reasons:
             reasons = [
-                f"it has other repeats ({', '.join(theirs)}, not {', '.join(ours)})"
+                f"it has different repeats ({', '.join(theirs)}, not {', '.join(ours)})"
                 for name in first.systems
                 if (ours := repeats_of(first.corpus(name))) != (theirs := repeats_of(run.corpus(name)))
             ]

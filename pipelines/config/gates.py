@@ -130,7 +130,7 @@ def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
     if gate.margin and gate.not_worse_than is None:
         yield ".margin: needs not_worse_than, such as `not_worse_than: baseline`"
     if gate.looks > 1 and gate.judge == "point":
-        yield ".looks: a value alone has no chance of a false failure to share; set judge: interval"
+        yield ".looks: has no effect with judge: point; set judge: interval"
     if gate.system is not None and gate.system == gate.not_worse_than:
         yield f": the system {gate.system} would be compared with itself"
     if gate.judge == "interval" and not replicates:

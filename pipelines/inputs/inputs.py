@@ -92,9 +92,9 @@ def find_inputs(
     """
     settings = configuration.settings
     if not settings.ground_truth:
-        raise UsageError("ground_truth: missing; give --ground-truth GLOB, or ground_truth in the config")
+        raise UsageError("ground_truth: missing; give --ground-truth GLOB, or ground_truth in the configuration")
     if predictions and not settings.predictions:
-        raise UsageError("predictions: missing; give --predictions [NAME=]GLOB, or predictions in the config")
+        raise UsageError("predictions: missing; give --predictions [NAME=]GLOB, or predictions in the configuration")
     systems = settings.predictions if predictions else {}
     check_reachable([*settings.ground_truth, *(glob for globs in systems.values() for glob in globs)])
     with as_input_errors():

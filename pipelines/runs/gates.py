@@ -43,10 +43,10 @@ from .numbers import count_of, digits_apart
 from .run import Run
 
 NIGHTS = 365
-_ONLY_LOOK = "would fail as the only look, not as one of {}"
+_ONLY_LOOK = "would fail with looks: 1, but not with looks: {}"
 _NO_INTERVAL = (
-    "fewer than half of the replicates have a value, all have the same, there are none, or the metric has no "
-    "denominator"
+    "fewer than half of the replicates have a value, all values are the same, there are no replicates, or the metric "
+    "has no denominator"
 )
 
 
@@ -298,7 +298,7 @@ class _GateEvaluator:
             else:
                 word, claim = "pass", f", within the margin of {gate.margin:g}" if gate.margin else ", no loss"
                 if by_interval and not paired.same_predictions and self.spec.width is None:
-                    claim += " on these samples (without two bounds of the metric, losses outside them are not covered)"
+                    claim += " on these samples (the metric lacks two bounds: losses on other samples are not covered)"
         elif max(map(signed_value, look)) < self.limit:
             word, claim = "fail", self._worse
         elif max(map(signed_value, ends)) < self.limit:
@@ -331,7 +331,7 @@ class _GateEvaluator:
             return reason
         cautious = min(map(self.spec.signed_value, paired.cautious or ends))
         if self.gate.judge == "interval" and not paired.same_predictions and cautious < self.limit:
-            return f"the sums do not show that {MIN_DIFFERING_UNITS} units differ"
+            return f"perhaps fewer than {MIN_DIFFERING_UNITS} units differ"
         return None
 
     def _apart(self, ours: _Side, theirs: _Side, same_predictions: bool) -> tuple[float, str]:

@@ -395,7 +395,7 @@ def open_result(output: str) -> Published:
         raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
     if published is None:
         path = posixpath.join(output, SUMMARY)
-        raise UsageError(f"{path}: no finished run is here (no such file); give its --output folder")
+        raise UsageError(f"{path}: no finished run is here (no such file); give the --output folder of a run")
     return published
 
 

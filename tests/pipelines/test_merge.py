@@ -120,11 +120,11 @@ def test_runs_that_share_samples_or_predictions_are_refused_with_their_names(tmp
         ({"protocol": "released"}, 'it used protocol: "released" instead of "published"'),
         ({"slices": []}, "it was sliced by no column, not by kind and words"),
         ({"slices": ["words", "kind"]}, "it was sliced by words and kind, not by kind and words"),
-        ({"derived": {"mine": "mean(similarity)"}}, "it has other derived metrics"),
+        ({"derived": {"mine": "mean(similarity)"}}, "it has different derived metrics"),
         # Whatever is taken from the first alone makes the exit code depend on the order of the runs.
         ({"bootstrap": {"replicates": 50, "confidence": 0.5}}, 'it used bootstrap: {"replicates":50,"confidence":0.5,'),
         *(
-            ({key: value}, f"it has another value of {key}; evaluate it again with the same")
+            ({key: value}, f"it has a different value of {key}; evaluate it again with the same")
             for key, value in {
                 "gates": {"exact_match": {"minimum": 0.5}},
                 "inconclusive": "pass",

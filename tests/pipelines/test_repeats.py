@@ -317,7 +317,7 @@ def test_runs_with_other_numbers_of_repeats_are_gated_but_neither_compared_nor_m
     merged = tmp_path / "merged"
     assert command("merge", *shards[:2], "--output", merged, "--quiet")[0] == 0
     assert system_of(Run(0, "", "", merged)) == system_of(run)
-    reason = "it has other repeats (0, 1, not 0, 1, 2)"
+    reason = "it has different repeats (0, 1, not 0, 1, 2)"
     assert reason in refused("merge", shards[0], shards[2], "--output", merged)
 
 

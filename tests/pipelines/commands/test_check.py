@@ -81,9 +81,9 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert lines[-1] == f"output: done holds the result of run {run_id}, which it would replace"
     assert lines[-2].startswith("  1 of them would be rejected, such as s0: ")
     assert " bytes, 5 records" in lines[4]
-    expected = ", such as bad.jsonl:2: sample_id must be ", " as duplicates, such as bad.jsonl:5: s1"
+    expected = "rejected, such as bad.jsonl:2: sample_id must be ", "left out as duplicates, such as bad.jsonl:5: s1"
     for line, number, ending in zip(lines[6:8], (2, 1), expected, strict=True):
-        assert line.startswith(f"  {number} of the first records would be rejected{ending}")
+        assert line.startswith(f"  {number} of the first records would be {ending}")
     assert not any("set repeats: true" in line for line in lines)
     write_lines(folder / "r.jsonl", [{**each, "repeat": number} for each in PREDICTIONS for number in (1, 2)])
     (line,) = [line for line in check("t.jsonl", "r.jsonl")[1] if "as duplicates" in line]

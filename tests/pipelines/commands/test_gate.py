@@ -195,7 +195,7 @@ def test_no_file_that_is_read_or_part_of_a_run_is_replaced(nights: Path, tmp_pat
         for option in ("--junit", "--markdown"):
             for check in ((), ("--check",)):
                 code, _, stderr = command(*given, option, path, *check)
-                said = f"{option} {path}: is of a run, or holds what this option never wrote; give another path"
+                said = f"{option} {path}: belongs to a run, or was not written by this option; give another path"
                 assert (code, stderr) == (2, f"beamscore: {said}\n")
         if path in own:
             assert command("export", tmp_path / "run", "--to", "model-index", "--output", path)[0] == 2

@@ -116,7 +116,7 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     assert "## Not read" in (scores / "history.md").read_text()
     # A file that blesses no run is told as a file, not as the option of other commands, which this one does not have.
     none = "it names no run; write the folder of a finished run as its last line"
-    gone = "gone/summary.json: no finished run is here (no such file); give its --output"
+    gone = "gone/summary.json: no finished run is here (no such file); give the --output"
     for named, told in (("# nothing yet\n", none), ("gone\n", gone)):
         (scores / "blessed.txt").write_text(named)
         *same, last = warnings_of(scores)
@@ -176,7 +176,7 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     fourth = write_lines(tmp_path / "4.jsonl", CORPUS[3:])
     found = run(tmp_path / "night-4", tmp_path / "t.jsonl", fourth, *given)
     assert "gate exact_match: 7 runs were judged against" in found.stderr
-    assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of") == 4
+    assert found.stderr.count("no finished run is here (no such file); give the --output folder of a run; left ") == 4
     assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
     assert "more than its looks: 2" in found.stderr
     code, stdout, stderr = command("bless", lucky)

@@ -97,7 +97,7 @@ USAGE = {
     "EVALUATE --check --set 'gates.exact_match @ page=1.minimum=0'": "gates.exact_match @ page=1: the run does not",
     "EVALUATE --check --set 'gates.exact_match={minimum: 0, system: x}'": "gates.exact_match.system: ",
     "evaluate gates.yaml --ground-truth t.jsonl --predictions p.jsonl --output out": NO_BASELINE,
-    "gate x": "x/summary.json: no finished run is here (no such file); give its --output",
+    "gate x": "x/summary.json: no finished run is here (no such file); give the --output",
     "gate night": "night: no gates are defined",
     "gate night --config chart.yaml": "chart.yaml: night is a run of toy, not of chart",
     "GATE --set protocol=released": 'gates.yaml: night used protocol: "published" instead of "released"',

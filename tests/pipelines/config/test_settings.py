@@ -142,7 +142,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (GATES + "{minimum: .nan}}", (), EXACT + ".minimum: found nan; allowed: a finite number or null"),
         (GATES + "{minimum: 0.5, maximum: 0.4}}", (), EXACT + ": the minimum 0.5 is above the maximum 0.4"),
         (GATES + "{margin: 0.1, minimum: 0}}", (), EXACT + ".margin: needs not_worse_than"),
-        (GATES + "{minimum: 0.1, judge: point, looks: 2}}", (), EXACT + ".looks: a value alone has no"),
+        (GATES + "{minimum: 0.1, judge: point, looks: 2}}", (), EXACT + ".looks: has no effect with"),
         (GATES + "{margin: 1, not_worse_than: b}}", (), EXACT + ".margin: found 1; the metric is always "),
         (GATES + "{minimum: 92}}", (), EXACT + ".minimum: found 92; the metric is always at least 0 and at most 1"),
         (GATES + "{maximum: -1}}", (), EXACT + ".maximum: found -1; the metric is always at least 0 and at most 1"),

@@ -93,7 +93,7 @@ def verdict(gate: Gate, found: Part, against: Run | None = None, **more: Any) ->
 
 
 POINT: Any = {"judge": "point"}
-ONLY_LOOK = ", which would fail as the only look, not as one of 365"
+ONLY_LOOK = ", which would fail with looks: 1, but not with looks: 365"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
         gates = [Gate(not_worse_than="baseline", margin=margin) for margin in (0, 0.006, 0.008)]
         found = [verdict(gate, part(320), against) for gate in gates]
         assert [each.verdict for each in found] == words
-        assert ("the sums do not show that 20 units differ" in found[0].reason) == (words[0] != "pass")
+        assert ("perhaps fewer than 20 units differ" in found[0].reason) == (words[0] != "pass")
 
 
 LEFT_OUT = (300, 396, 0, 4)
@@ -214,7 +214,7 @@ def test_direction_bounds_and_counts_are_those_of_the_metric(
     spec_of.cache_clear()
     gate = Gate(not_worse_than="baseline", margin=margin)
     found = {ours: verdict(gate, part(*ours), baseline(*theirs)) for ours in words}
-    assert {ours: (each.verdict, "without two bounds" in each.reason) for ours, each in found.items()} == words
+    assert {ours: (each.verdict, "lacks two bounds" in each.reason) for ours, each in found.items()} == words
 
 
 @hypothesis_settings(max_examples=25)
@@ -405,8 +405,8 @@ NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0
 NOTHING_DRAWN = PackedReplicates.of(SumTable.of([Sums()] * REPLICATES))
 UNDRAWN = {"ours": {"": (GOOD[0], msgspec.structs.replace(GOOD[1], replicates=NOTHING_DRAWN))}}
 NO_INTERVAL = (
-    "has no interval: fewer than half of the replicates have a value, all have the same, there are none, or the metric "
-    "has no denominator"
+    "has no interval: fewer than half of the replicates have a value, all values are the same, there are no "
+    "replicates, or the metric has no denominator"
 )
 OTHER_SAMPLES = (
     "+0 (+0 to +0) from the baseline; one side measured 360 samples more, "
