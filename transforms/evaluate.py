@@ -25,16 +25,7 @@ from .pair import PairBySample, samples_per_batch
 from .process import faults_end_the_bundle, gc_paused, one_blas_thread
 from .repeats import labels_of, score_batch
 from .scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
-from .totals import (
-    EvaluationCore,
-    PartialSums,
-    SliceKey,
-    SliceResult,
-    SliceTotals,
-    corpus_sums,
-    slice_results,
-    too_many_slices,
-)
+from .totals import EvaluationCore, PartialSums, SliceKey, SliceResult, SliceTotals, slice_results, too_many_slices
 
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
@@ -208,8 +199,8 @@ class ComputeValues(beam.PTransform):
         return totals | "Finalise" >> beam.ParDo(FinaliseSlices(self._core), beam.pvalue.AsDict(corpora))
 
     def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
-        key = _KEYS.decode(encoded)
-        return key.system, None if key.label else corpus_sums(self._core.scoring.benchmark, totals.sums.sums())
+        key, names = _KEYS.decode(encoded), self._core.scoring.benchmark.corpus_statistics
+        return key.system, None if key.label else Sums().overridden(names, totals.sums.sums())
 
     def _corpus(self, system: int, slices: Iterable[Sums | None]) -> tuple[int, Sums]:
         sums = list(slices)

@@ -120,9 +120,8 @@ class SliceResult:
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters if clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
-    samples; only for slices of the first system. corpus: the sums of all samples of the system that
-    its metrics depend on. predictions: the sum of the fingerprints of their predictions. errors: the
-    standard error of each metric. table_problem: why the benchmark has no tables, if it could not make them.
+    samples; only for slices of the first system. predictions: the sum of the fingerprints of their predictions.
+    errors: the standard error of each metric. table_problem: why the benchmark could not make its tables.
     """
 
     key: SliceKey
@@ -133,7 +132,6 @@ class SliceResult:
     sums: Sums
     replicates: PackedReplicates
     units: dict[str, float]
-    corpus: Sums
     fingerprint: int = 0
     predictions: int = 0
     errors: dict[str, float | None] = field(default_factory=dict)
@@ -143,11 +141,6 @@ class SliceResult:
 def truth_count(counts: Mapping[str, int]) -> int:
     """Returns how many ground-truth records of a slice are counted by SIDE.STATUS, with any status."""
     return sum(count for name, count in counts.items() if name.startswith("ground_truth."))
-
-
-def corpus_sums(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> Sums:
-    """Returns the sums of all samples on which the metrics of every slice depend."""
-    return Sums().overridden(benchmark.corpus_statistics, sums)
 
 
 def slice_results(
@@ -162,7 +155,6 @@ def slice_results(
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     """
     known = [(key, totals, totals.sums.table()) for key, totals in slices]
-    of_all = corpus_sums(benchmark, corpus)
     slices_measured = measure_slices(benchmark, corpus, (table for *_, table in known), clustered)
     for (key, totals, table), measured in zip(known, slices_measured, strict=True):
         sums, has_replicates = table.row(0), len(table) > 1
@@ -176,7 +168,6 @@ def slice_results(
             sums,
             PackedReplicates.of(table.below().without_zeros()),
             measured.units,
-            of_all,
             totals.fingerprint,
             totals.predictions,
             standard_errors(benchmark, measured) if has_replicates else {},

@@ -48,14 +48,7 @@ from ...transforms.repeats import REPEAT, label_of, outcome_of, paired_of, score
 from ...transforms.rows import sample_table
 from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from ...transforms.slice_labels import Slicing
-from ...transforms.totals import (
-    EvaluationCore,
-    PartialSums,
-    SliceKey,
-    SliceTotals,
-    corpus_sums,
-    slice_results,
-)
+from ...transforms.totals import EvaluationCore, PartialSums, SliceKey, SliceTotals, slice_results
 from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
 from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown
 from ..runs.causes import why_unscored
@@ -362,8 +355,7 @@ class Scorer:
         core, totals, configuration = self._core, self._totals, self._configuration
         benchmark, (system,) = core.scoring.benchmark, Totals.systems
         slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
-        corpus = corpus_sums(benchmark, slices[SliceKey(0)].sums.sums())
-        clustered = core.scoring.cluster is not None
+        corpus, clustered = slices[SliceKey(0)].sums.sums(), core.scoring.cluster is not None
         results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
         run = Run.of(configuration, Totals.systems, results, outcomes, {}, [])

@@ -497,7 +497,7 @@ def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]
 def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
     replicates = PackedReplicates.of(SumTable.of([]))
     nothing, units = dict.fromkeys(values), dict.fromkeys(values, 0.0)
-    return SliceResult(key, {}, values, nothing, [], Sums(), replicates, units, Sums(), errors=dict.fromkeys(values))
+    return SliceResult(key, {}, values, nothing, [], Sums(), replicates, units, errors=dict.fromkeys(values))
 
 
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> dict[str, Any]:

@@ -196,6 +196,6 @@ def test_the_parts_of_a_result_are_those_of_its_totals(replicates: int, of: Slic
     assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2, of), {"ground_truth.scored": 4}, 5)
     assert (found.sums, found.replicates.unpack(replicates).rows()) == (sums.sums(), sums.table().below().rows())
     assert found.values == {"exact_match": 2 / 4, "similarity": 6 / 64 / 4}  # 0 + 1 + 2 + 3 = 6
-    assert (found.units, found.corpus, found.predictions) == ({"exact_match": 4, "similarity": 4}, Sums(), 0)
+    assert (found.units, found.predictions) == ({"exact_match": 4, "similarity": 4}, 0)
     assert set(found.intervals) == set(found.errors) == (set(found.values) if replicates else set())
     assert [table.title for table in found.tables] == ([] if of.columns else ["Counts"])
