@@ -158,10 +158,9 @@ class PublishRun(beam.PTransform):
         if plan.page:
             draw = DrawCards(benchmark, configuration.settings.pictures)
             parts["cards"] = picked.shown | "Draw" >> draw_together(draw)
-        make = partial(
-            make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, rows.path, plan.page
+        published: beam.PCollection = parts | "Publish" >> Publish(
+            plan.output, plan.run_id, LAYOUT, partial(make_result, plan), self._owned
         )
-        published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make, self._owned)
         return published
 
 
@@ -201,30 +200,20 @@ class DrawCards(beam.DoFn):
         yield from zip(map(order_of_picked, samples), cards, strict=True)
 
 
-def make_result(
-    configuration: Configuration,
-    systems: Sequence[str],
-    run_id: str,
-    invocation: Invocation,
-    baseline: Run | None,
-    samples_folder: str,
-    with_page: bool,
-    parts: dict[str, list[Any]],
-) -> dict[str, bytes]:
+def make_result(plan: EvaluationPlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     """Returns the files at the top of the output folder, by name.
 
     A run without any sample gets a file without rows too, so that readers of the samples find their columns.
-    samples_folder: where the files of the samples are staged. with_page: whether there is a report.html.
     """
-    outcomes = dict(parts["outcomes"])
-    run = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
+    configuration, outcomes, names = plan.configuration, dict(parts["outcomes"]), sorted(parts["samples_files"])
+    run = Run.of(configuration, plan.systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     cards = [card for _, card in sorted(parts.get("cards", ()), key=itemgetter(0))]
-    names = sorted(parts["samples_files"])
-    run.staged = [posixpath.join(samples_folder, name) for name in names]
-    files = result_files(run, run_id, invocation, records, baseline, run.staged if with_page else None, cards)
+    run.staged = [posixpath.join(StagedFolder(plan.output, plan.run_id, "samples").path, name) for name in names]
+    samples = run.staged if plan.page else None
+    files = result_files(run, plan.run_id, plan.invocation, records, plan.baseline, samples, cards)
     if not names:
-        files[f"samples/samples-{run_id}.parquet"] = no_samples(
+        files[f"samples/samples-{plan.run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
         )
     return files
