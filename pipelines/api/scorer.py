@@ -236,6 +236,27 @@ class Scorer:
         A record without them, or with those of an earlier record, is rejected.
         """
         repeated = side != GROUND_TRUTH and self._configuration.settings.repeats
+        records: dict[tuple[str, str], EncodedRecord] = {}
+        for record, sample_id, problem in self._identified(added, side, data):
+            if problem is not None:
+                added.reject(record, None, *problem)
+                continue
+            try:
+                key = sample_id, label_of(record) if repeated else ""
+            except ValueError as error:
+                added.reject(record, sample_id, "no_repeat", str(error))
+                continue
+            if key in records or sample_id in known:
+                what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
+                added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
+            else:
+                records[key] = record
+        return records
+
+    def _identified(
+        self, added: Totals, side: int, data: Any
+    ) -> Iterator[tuple[EncodedRecord, str, tuple[Cause, str] | None]]:
+        """Yields each record of a side with its sample_id, and why it is rejected; counts what messages need of it."""
         seen, kinds = added.seen[side], record_fields(record_type(added, side))
         fields, needed = self._fields(side), self._needed(side)
         never_text = [name for name, is_text in kinds.items() if not is_text]
@@ -246,8 +267,7 @@ class Scorer:
                 raise ValueError(f"{side_name(side, Totals.systems)}: {same}")
             seen.fields.update(dict.fromkeys(fields.present(names), 0))
             data = data.select([name for name in names if name in needed])
-        encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
-        is_fieldless = True
+        encoder, is_fieldless = RecordEncoder(side, 0, IN_MEMORY), True
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
         structured = {path[0] for path in map(fields.path_of, never_text) if len(path) == 1}
         renamed = {name for name, _ in fields.paths}
@@ -263,8 +283,6 @@ class Scorer:
         given = json_records(data, structured, texts, fields.columns(kinds), needed_of)
         for number, (text, unreadable) in enumerate(given):
             sample_id, mapped, problem = identified(text, fields)
-            if unreadable is not None:
-                problem = "unreadable", unreadable
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
             is_fieldless = is_fieldless and kinds.keys().isdisjoint(record.fields())
@@ -272,24 +290,11 @@ class Scorer:
             if seen.whole:
                 with contextlib.suppress(*_DECODING_ERRORS):
                     seen.add(record)
-            if problem is not None:
-                added.reject(record, None, *problem)
-                continue
-            try:
-                key = sample_id, label_of(record) if repeated else ""
-            except ValueError as error:
-                added.reject(record, sample_id, "no_repeat", str(error))
-                continue
-            if key in records or sample_id in known:
-                what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
-                added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
-            else:
-                records[key] = record
+            yield record, sample_id, problem if unreadable is None else ("unreadable", unreadable)
         if not (is_fieldless and kinds.keys().isdisjoint(fields.whole(seen.fields))):
             added.outcomes[side][WITH_FIELDS] += 1
         # Messages need only the first sample_id, so the records are not kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
-        return records
 
     def _look_for_columns(self, added: Totals, truths: Collection[EncodedRecord], all_columns: bool) -> None:
         """Counts the columns in which a ground truth has a value.
