@@ -64,7 +64,7 @@ from .common import hand_over, require_rows, run_and_publish
 from .messages import DONE, warn, without_page
 
 MAX_SAMPLES = 1000
-LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
+LAYOUT = Layout((REPORT, PAGE, COMPARISON), ("changes",))
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

@@ -23,7 +23,7 @@ from ..runs.run import Run
 from .messages import DONE, warn, without_page
 
 BLESSED = "blessed.txt"
-LAYOUT = Layout("history", (REPORT, PAGE, HISTORY), ())
+LAYOUT = Layout((REPORT, PAGE, HISTORY), ())
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:

@@ -59,7 +59,7 @@ SUMS = "sums.json"
 REPORT = "report.md"
 PAGE = "report.html"
 RUN = "run.json"
-LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
+LAYOUT = Layout((REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
 REPEATS_NAMED = SLICES_NAMED = 5
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """With fewer units than these, the interval of a metric is rough."""

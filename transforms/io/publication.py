@@ -63,7 +63,6 @@ class Layout:
     main: the file that identifies a result under plain names alone, if it is not the last one.
     """
 
-    name: str
     files: tuple[str, ...]
     folders: tuple[str, ...]
     main: str = ""

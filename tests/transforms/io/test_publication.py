@@ -29,7 +29,7 @@ from tests.faults import Faults, Stopped
 from tests.memory_files import ObjectStore
 from tests.transforms.samples import bundle, problem_of
 
-LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
+LAYOUT = Layout(("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
 ON_DISK = ["disk", "no hard links"]
 
@@ -334,7 +334,7 @@ def test_a_file_of_others_is_refused_whether_or_not_the_run_has_staged_files(out
 
 
 def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:
-    other = Layout("comparison", ("comparison.md", "comparison.json"), ("changes",))
+    other = Layout(("comparison.md", "comparison.json"), ("changes",))
     contents = {name: name.encode() for name in other.files}
     for run_id, tag in (("a1", "first"), ("c3", "second")):
         evaluate(output, run_id, tag)
