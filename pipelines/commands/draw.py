@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import posixpath
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -44,26 +45,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     option = "--sample" if parsed.samples is None else "--samples"
     try:
         launch.run(options, lambda pipeline: _build(pipeline, inputs, samples, staged))
-        staged_names = {name for name in list_folder(folder) if name.startswith(prefix)}
-        drawn = [each for each in samples if staged_name(prefix, each, PICTURE) in staged_names]
-        problem_files = {
-            each: posixpath.join(folder, name)
-            for each in samples
-            if (name := staged_name(prefix, each, PROBLEM)) in staged_names
-        }
+        names, staged_file = list_folder(folder), partial(staged_name, prefix)
+        drawn = dict.fromkeys(each for each in samples if staged_file(each, PICTURE) in names)
+        noted = {each for each in samples if staged_file(each, PROBLEM) in names}
+
+        def reason(each: str) -> str:
+            return read_bytes(posixpath.join(folder, staged_file(each, PROBLEM))).decode()
+
         problems = {
-            each: f"cannot be drawn: {read_bytes(problem_files[each]).decode()}"
-            if each in problem_files
-            else "not found in the ground truth"
+            each: f"cannot be drawn: {reason(each)}" if each in noted else "not found in the ground truth"
             for each in samples
             if each not in drawn
         }
-        imageless = [each for each in drawn if each in problem_files]
-        notes = [
-            f"{option} {each} is drawn without its image: {read_bytes(problem_files[each]).decode()}"
-            for each in imageless[:NAMED]
-        ]
-        rename_files([(posixpath.join(folder, staged_name(prefix, each, PICTURE)), target[each]) for each in drawn])
+        imageless = [each for each in drawn if each in noted]
+        notes = [f"{option} {each} is drawn without its image: {reason(each)}" for each in imageless[:NAMED]]
+        rename_files([(posixpath.join(folder, staged_file(each, PICTURE)), target[each]) for each in drawn])
     finally:
         delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
     if drawn:
