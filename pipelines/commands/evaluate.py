@@ -29,7 +29,7 @@ from ...transforms.records import GROUND_TRUTH, InputProblem, printable
 from ...transforms.repeats import REPEAT, label_of
 from ...transforms.rows import ReusedRows
 from ..api.scorer import Scorer
-from ..config.errors import UsageError, as_input_errors, one_line
+from ..config.errors import UsageError, as_input_errors, error_line
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
 from ..inputs.inputs import Inputs
@@ -144,7 +144,7 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
         try:
             reasons = differences(signature, msgspec.json.decode(run.start, type=RunSignature), REUSED)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            reasons = [one_line(error)]
+            reasons = [error_line(error)]
         if reasons:
             warn([f"nothing is taken from the interrupted run {run.run_id}: {reasons[0]}"])
         else:

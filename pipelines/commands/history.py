@@ -11,7 +11,7 @@ from typing import Any
 from ...transforms.io.publication import Layout, check_foreign
 from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
-from ..config.errors import UsageError, as_output_errors, one_line, shown
+from ..config.errors import UsageError, as_output_errors, error_line, shown
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
@@ -127,7 +127,7 @@ def _blessed(folder: str) -> Run | None:
     except UsageError as error:
         warn([str(error)])
     except (OSError, ValueError) as error:
-        warn([f"{path}: {one_line(error)}"])
+        warn([f"{path}: {error_line(error)}"])
     else:
         warn(age_warnings(blessed))
         return blessed

@@ -29,7 +29,7 @@ from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, printa
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
 from ..config import settings
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, error_line
 from ..config.settings import Configuration
 from ..evaluate import result_files
 from ..runners import launch
@@ -244,7 +244,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(
-                    f"{run.path}/sums.json: the sums of {system} are damaged: {one_line(error)}"
+                    f"{run.path}/sums.json: the sums of {system} are damaged: {error_line(error)}"
                 ) from error
     return totals
 

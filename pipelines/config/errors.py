@@ -52,10 +52,10 @@ def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise UsageError(f"{output}: cannot be written: {one_line(error)}{hint}") from error
+        raise UsageError(f"{output}: cannot be written: {error_line(error)}{hint}") from error
 
 
-def one_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """Returns the message of an error as one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
 

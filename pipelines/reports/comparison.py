@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
-from ..config.errors import UsageError
-from ..config.errors import one_line as as_line
+from ..config.errors import UsageError, error_line
 from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
@@ -67,7 +66,7 @@ def plan_page(
     try:
         return replace(page, inputs=_inputs((baseline, candidate)) if count else None)
     except (UsageError, InputProblem, OSError, ValueError) as error:
-        return replace(page, no_records=f"The inputs are not read: {as_line(error)}")
+        return replace(page, no_records=f"The inputs are not read: {error_line(error)}")
 
 
 def _inputs(sides: Sequence[SystemRun]) -> Inputs:

@@ -16,8 +16,7 @@ from ...metrics.benchmark import AnyBenchmark
 from ..runs.documents import GateVerdict, coverage_text, gates_passed, worst_verdict
 from ..runs.gates import RecordFailure
 from ..runs.history import History
-from ..runs.numbers import fixed
-from ..runs.numbers import typeset as signed
+from ..runs.numbers import fixed, typeset
 from .document import Compared, Judgement, Link, Measured, Metric, Slice, Verdict, measured
 from .samples import columns_of
 from .text import number, some_of
@@ -63,7 +62,7 @@ def moved(name: str, compared: Compared) -> str:
     if word == "identical":
         return f"{name} is {fixed(after)} as before"
     verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
-    return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {difference.text(signed)}"
+    return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {difference.text(typeset)}"
 
 
 def evidence(slice_: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
@@ -101,7 +100,7 @@ def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequ
     lost = []
     for slice_ in sorted(worse, key=lambda each: (-evidence(each, place, metric), each.label))[:SLICES_NAMED]:
         name = f"{slice_.label} of {systems[slice_.system]}" if len(systems) > 1 else slice_.label
-        lost.append(Link(f"{name} {slice_.differences[place].text(signed)}", slice_.filters, slice_.system))
+        lost.append(Link(f"{name} {slice_.differences[place].text(typeset)}", slice_.filters, slice_.system))
     return tuple(lost)
 
 

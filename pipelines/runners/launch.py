@@ -30,7 +30,7 @@ from ...transforms.beam_internals import (
 )
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
 from ...transforms.process import one_blas_thread, quiet_root_logger, temporary_folder
-from ..config.errors import UsageError, as_input_errors, one_line
+from ..config.errors import UsageError, as_input_errors, error_line
 from .lifetime import remove_folder, stop_if_worker_ends, worker_command
 from .reachable import cancel_job, check_addresses, check_reachable
 
@@ -201,7 +201,7 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
             name = runner_name(options)
             if name not in START_SERVERS:
                 raise
-            raise UsageError(f"--runner {name}: {one_line(error).split('. ')[0]}; {_START}") from error
+            raise UsageError(f"--runner {name}: {error_line(error).split('. ')[0]}; {_START}") from error
 
 
 START_SERVERS = ("FlinkRunner", "SparkRunner", "KafkaStreamsRunner", "PrismRunner", "PortableRunner")
@@ -219,7 +219,7 @@ def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pi
         runner = local_runner(options, environment) if is_local(options) else None
         return beam.Pipeline(runner=runner, options=options)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"--runner {runner_name(options)}: {one_line(error)}") from error
+        raise UsageError(f"--runner {runner_name(options)}: {error_line(error)}") from error
 
 
 def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, error_line
 from .causes import unscored_of
 from .differences import file_versions, scoring_hash
 from .documents import worst_verdict
@@ -52,7 +52,7 @@ def index_runs(folder: str) -> tuple[Any, list[str]]:
     try:
         runs = find_runs(folder)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{folder}: cannot be listed: {one_line(error)}") from error
+        raise UsageError(f"{folder}: cannot be listed: {error_line(error)}") from error
     unreadable, copies, tables = list[str](), list[str](), dict[tuple[str, str], Any]()
     by_id: dict[str, list[tuple[str, str, Any]]] = {}
     with concurrent.futures.ThreadPoolExecutor(READERS) as threads:
@@ -122,13 +122,13 @@ def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
     try:
         benchmark_class(run.benchmark)
     except BrokenBenchmark as error:
-        return f"{run.path}: {one_line(error)}"
+        return f"{run.path}: {error_line(error)}"
     try:
         started = run.provenance["started"]
         seconds(started)
         return started, run.run_id, pa.Table.from_pylist(list(_rows(run, path)), SCHEMA)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        return f"{run.path}: this is no run that can be read: {one_line(error)}"
+        return f"{run.path}: this is no run that can be read: {error_line(error)}"
 
 
 def _written(folder: str, run: str) -> float:

@@ -15,7 +15,7 @@ from ...metrics.statistics.intervals import ROUNDING
 from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, error_line
 from .causes import DAMAGED_COVERAGE, unscored_of
 from .differences import PAIRED, differences
 from .documents import SystemSums
@@ -128,7 +128,7 @@ def read_text(file: str) -> str:
     try:
         return read_bytes(file, MAX_BLESSED_BYTES).decode()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: cannot be read: {one_line(error)}") from error
+        raise UsageError(f"{file}: cannot be read: {error_line(error)}") from error
 
 
 def named_runs(file: str, text: str) -> list[str]:

@@ -31,7 +31,7 @@ from ...transforms.scored import WITHOUT_FIELDS
 from ...transforms.slice_labels import Slice
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, error_line
 from ..config.settings import Configuration, of_system, predictions_of
 from ..inputs.mismatch import without_values
 from .differences import SCORED_ALIKE, RunSignature, differences, file_versions, signature
@@ -322,7 +322,7 @@ class Run:
         try:
             table = sums.table(self.sums.bootstrap.replicates)
         except ValueError as error:
-            raise _problem(self.path, SUMS, one_line(error)) from error
+            raise _problem(self.path, SUMS, error_line(error)) from error
         configuration, corpus = self.configuration, self.corpus(system)
         clustered = configuration.settings.cluster is not None
         measured = measure(configuration.benchmark, corpus, table, clustered)
@@ -376,7 +376,7 @@ def _decoded(path: str, published: Published, name: str, kind: type[_Document]) 
     try:
         return msgspec.json.decode(published.read(name), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise _problem(path, name, one_line(error)) from error
+        raise _problem(path, name, error_line(error)) from error
 
 
 def _problem(path: str, name: str, reason: str) -> UsageError:
@@ -392,7 +392,7 @@ def open_result(output: str) -> Published:
     try:
         published = find_published(output, LAYOUT)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
+        raise UsageError(f"{output}: no finished run can be read here ({error_line(error)})") from error
     if published is None:
         path = posixpath.join(output, SUMMARY)
         raise UsageError(f"{path}: no finished run is here (no such file); give the --output folder of a run")
