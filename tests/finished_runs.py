@@ -16,7 +16,7 @@ from beamscore.pipelines.config.settings import Configuration, check
 from beamscore.pipelines.runs.documents import STATUSES, Fingerprint, coverage_document
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.scored import ScoredSample
-from beamscore.transforms.totals import PartialSums, SliceKey, SliceResult, slice_results
+from beamscore.transforms.totals import ComputedSlice, PartialSums, SliceKey, slice_results
 
 SYSTEM = "predictions"
 
@@ -72,7 +72,7 @@ def finished(
     return found
 
 
-def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict[str, SliceResult]]:
+def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict[str, ComputedSlice]]:
     """Returns the results of these rows, as the pipeline has them, by system and by the label of the slice."""
     names = tuple(dict.fromkeys(each["system"] for each in rows))
     core, columns = core_of(configuration, names), configuration.columns()

@@ -25,7 +25,7 @@ from .pair import PairBySample, samples_per_batch
 from .process import faults_end_the_bundle, gc_paused, one_blas_thread
 from .repeats import labels_of, score_batch
 from .scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
-from .totals import EvaluationCore, PartialSums, SliceKey, SliceResult, SliceTotals, slice_results, too_many_slices
+from .totals import ComputedSlice, EvaluationCore, PartialSums, SliceKey, SliceTotals, slice_results, too_many_slices
 
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
@@ -33,7 +33,7 @@ RECORD_STREAMS = ("records", "quarantine", "outcomes")
 class Evaluated(NamedTuple):
     """The result of an evaluation as collections.
 
-    samples: lists of ScoredSample. slices: SliceResult, one for each system and slice. outcomes: pairs (side, Sums),
+    samples: lists of ScoredSample. slices: ComputedSlice, one for each system and slice. outcomes: pairs (side, Sums),
     one for each side that has records. quarantine: Quarantined. batches: pairs (list of PairedSample, list of
     ScoredSample), the samples with the records behind them.
     """
@@ -179,7 +179,7 @@ def merge_sums(parts: Iterable[Sums]) -> Sums:
 
 
 class ComputeValues(beam.PTransform):
-    """Computes the metrics of each slice: from pairs (encoded SliceKey, SliceTotals) to SliceResult.
+    """Computes the metrics of each slice: from pairs (encoded SliceKey, SliceTotals) to ComputedSlice.
 
     Raises InputProblem if a system has more slices than are allowed, before any is computed.
     """
@@ -220,7 +220,7 @@ class FinaliseSlices(beam.DoFn):
         """Forgets what a bundle that failed has left."""
         self._slices: dict[int, list[tuple[SliceKey, SliceTotals]]] = {}
 
-    def process(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> Iterator[SliceResult]:
+    def process(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> Iterator[ComputedSlice]:
         """Adds a slice, and yields the results of its system once it has SLICES_AT_ONCE."""
         self._corpora = corpora
         key = _KEYS.decode(item[0])
@@ -233,7 +233,7 @@ class FinaliseSlices(beam.DoFn):
         """Yields the results of the remaining slices."""
         return at_end(each for system in list(self._slices) for each in self._results(system))
 
-    def _results(self, system: int) -> Iterator[SliceResult]:
+    def _results(self, system: int) -> Iterator[ComputedSlice]:
         slices, corpus, core = self._slices.pop(system), self._corpora[system], self._core
         clustered = core.scoring.cluster is not None
         return slice_results(core.scoring.benchmark, core.confidence, slices, corpus, clustered)

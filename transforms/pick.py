@@ -22,7 +22,7 @@ from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .rows import EarlierRows
 from .sample_changes import FLIPS, MAX_DETAILS_BYTES, kind_of_change
-from .scored import NO_DETAILS, PairedSample, ScoredSample
+from .scored import NO_DETAILS, PairedSample, ScoredSample, Worst
 
 Why = Literal["lost", "won", "flip", "worst", "metric", "slice", "random", "listed"]
 PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "metric", "slice", "random", "listed")
@@ -190,10 +190,6 @@ def _picked(key: Key, rank: Rank, scored: ScoredSample, before: float | None, sa
         before,
         truth.origin.path,
     )
-
-
-Worst = tuple[float, str, str]
-"""The main per-sample metric of a sample, its sample_id and its status."""
 
 
 class KeptSamples(NamedTuple):

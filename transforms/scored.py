@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """By side, the count of records of scored samples, if no record of the side has a field of the benchmark."""
 
+Worst = tuple[float, str, str]
+"""The main per-sample metric of a sample, its sample_id and its status."""
 NO_DETAILS = b"null"
 _TRUTH_REJECTED = "the ground truth of this sample was rejected"
 _NOT_DECODED = (msgspec.MsgspecError, TypeError, ValueError, RecursionError)

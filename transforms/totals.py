@@ -115,7 +115,7 @@ class PartialSums:
 
 
 @dataclass(frozen=True, slots=True)
-class SliceResult:
+class ComputedSlice:
     """The result of one slice of one system.
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
@@ -149,7 +149,7 @@ def slice_results(
     slices: Iterable[tuple[SliceKey, SliceTotals]],
     corpus: Sums,
     clustered: bool,
-) -> Iterator[SliceResult]:
+) -> Iterator[ComputedSlice]:
     """Yields the results of slices of one system; only the slice of all samples has tables.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
@@ -159,7 +159,7 @@ def slice_results(
     for (key, totals, table), measured in zip(known, slices_measured, strict=True):
         sums, has_replicates = table.row(0), len(table) > 1
         tables, table_problem = ([], "") if key.label else _tables(benchmark, sums)
-        yield SliceResult(
+        yield ComputedSlice(
             key,
             totals.coverage,
             measured.values,

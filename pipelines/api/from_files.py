@@ -26,6 +26,7 @@ from ...transforms.process import OF_THE_MACHINE
 from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
 from ...transforms.rows import read_rows, sample_schema
+from ...transforms.scored import Worst
 from ..commands.common import read_quarantine, run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
 from ..commands.compare import allowed_differences, build_comparison, plan_comparison
@@ -37,8 +38,8 @@ from ..runs.causes import why_unscored
 from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, Worst, worst_first
-from .result import Origin, Result
+from ..runs.run import LAYOUT, worst_first
+from .result import Result, RunToSave
 from .scorer import result_of
 
 
@@ -99,7 +100,7 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, condition)]
     entries = [entry for path in run.quarantine for entry in read_quarantine(path)]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
-    origin = Origin(narrowed(run, system.system), entries)
+    origin = RunToSave(narrowed(run, system.system), entries)
     return result_of(pa.Table.from_batches(batches, schema), warnings, origin)
 
 

@@ -41,7 +41,7 @@ class SliceResult:
     samples: int
 
 
-class Origin(NamedTuple):
+class RunToSave(NamedTuple):
     """The run and the quarantine that a result is saved as; the run of records in memory is not published."""
 
     run: Run
@@ -69,7 +69,7 @@ class Result:
     sums: dict[str, int]
     warnings: list[str] = field(default_factory=list)
     main_metrics: tuple[str, ...] = ()
-    origin: Origin = field(kw_only=True, repr=False, compare=False)
+    origin: RunToSave = field(kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""

@@ -50,12 +50,12 @@ from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, Scori
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import EvaluationCore, PartialSums, SliceKey, SliceTotals, slice_results
 from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
-from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown_name
 from ..runs.causes import why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
-from .result import Origin, Rejected, Result, SliceResult
+from .result import Rejected, Result, RunToSave, SliceResult
 from .workers import score_in_processes
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: Reuse
 
 
 class Totals:
-    """The scores so far, and what messages need of both sides; see pipelines.inputs.mismatch.Inputs.
+    """The scores so far, and what messages need of both sides; see pipelines.inputs.mismatch.Sides.
 
     slices: the totals of each slice. outcomes: the counts of reading and pairing by side, see `ReadRecords`. seen: the
     first records of each side. rows: that of each sample, by its id. numbered: the number of samples paired by
@@ -367,7 +367,7 @@ class Scorer:
         unscored = why_unscored(run.summary.document(), totals, rejected="the attribute `rejected`")
         late = next((each for each in totals.quarantine if each.error == _TOO_LATE), None)
         if late is not None and system in unscored:
-            named = f"{shown(late.sample_id or '')}, for example: {late.error}"
+            named = f"{shown_name(late.sample_id or '')}, for example: {late.error}"
             unscored[system] = f"the {predictions_of(system)}: nothing was scored: {named}"
         samples = sample_table(
             list(totals.rows.values()),
@@ -377,7 +377,7 @@ class Scorer:
             scoring_signature(benchmark, core.scoring.missing),
         )
         warnings = [*unscored.values(), *run.summary.warnings]
-        return result_of(samples, warnings, Origin(run, list(totals.quarantine)))
+        return result_of(samples, warnings, RunToSave(run, list(totals.quarantine)))
 
     def merge(self, other: Scorer) -> None:
         """Adds the scores of `other`, of different samples: all, or none if it raises.
@@ -433,7 +433,7 @@ class Scorer:
         self.close()
 
 
-def result_of(samples: pa.Table, warnings: list[str], origin: Origin) -> Result:
+def result_of(samples: pa.Table, warnings: list[str], origin: RunToSave) -> Result:
     """Returns the result of a run with one system."""
     run, benchmark = origin.run, origin.run.configuration.benchmark
     ((system, overall),) = run.systems.items()

@@ -25,7 +25,7 @@ from ...transforms.read import Unpack as Unpacker
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
 from ...transforms.rows import exact_statistics
 from ...transforms.scored import ScoredSample
-from ...transforms.totals import SliceResult
+from ...transforms.totals import ComputedSlice
 from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration, predictions_of
 from ..evaluate import EvaluationPlan, PublishRun
 from ..inputs.inputs import Inputs
@@ -255,7 +255,7 @@ def _gathered(
     _: None,
     configuration: Configuration,
     systems: tuple[str, ...],
-    slices: list[SliceResult],
+    slices: list[ComputedSlice],
     outcomes: Mapping[int, Any],
 ) -> Run:
     result = Run.of(configuration, systems, slices, outcomes, {}, [])

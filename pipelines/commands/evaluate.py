@@ -33,7 +33,7 @@ from ..config.errors import UsageError, as_input_errors, error_line
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
 from ..inputs.inputs import Inputs
-from ..inputs.mismatch import FirstRecords, listed, other_ids, other_records, record_type, shown, side_label
+from ..inputs.mismatch import FirstRecords, other_ids, other_records, record_type, shown_name, shown_names, side_label
 from ..runners import launch
 from ..runs.causes import SCORE_ALL, stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
@@ -218,7 +218,7 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     for what, names in (
         ("fields found", counts or "none"),
         ("fields missing", ", ".join(name for name in fields if name not in present)),
-        ("other columns", listed(others)),
+        ("other columns", shown_names(others)),
     ):
         if names:
             yield f"  {what}: {names}"
@@ -271,11 +271,11 @@ def _check_scores(
     known = [f"{name} {result.values[name]:.4g}" for name in result.main_metrics if result.values[name] is not None]
     yield f"  scores of the first {len(pairs)}: {', '.join(known) or 'none'}"
     if result.slices:
-        yield f"  slices so far: {listed(result.slices)}"
+        yield f"  slices so far: {shown_names(result.slices)}"
     if result.rejected:
         first = result.rejected[0]
         count = len({each.sample_id for each in result.rejected})
-        told = f"would be rejected, such as {shown(first.sample_id or '')}: {first.message}"
+        told = f"would be rejected, such as {shown_name(first.sample_id or '')}: {first.message}"
         if count == len(pairs):
             yield InputProblem(f"pairs{of_system(name)}: all of the first {count} {told}")
             return

@@ -27,7 +27,8 @@ from ...transforms.io.storage import new_run_id, open_file, output_problems, pre
 from ...transforms.publish import CountCauses, Publish, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, printable
 from ...transforms.rows import read_rows
-from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
+from ...transforms.scored import Worst
+from ...transforms.totals import ComputedSlice, SliceKey, SliceTotals, slice_results
 from ..config import settings
 from ..config.errors import UsageError, error_line
 from ..config.settings import Configuration
@@ -37,7 +38,7 @@ from ..runs.differences import CONFIGURED, differences
 from ..runs.documents import STATUSES
 from ..runs.gates import decide
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, Run, Worst, worst_first
+from ..runs.run import LAYOUT, Run, worst_first
 from .common import hand_over, read_quarantine, require_rows, run_and_publish
 from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
@@ -213,7 +214,7 @@ def merged_run(
     first, *others = runs
     shared, benchmark = configuration.settings, configuration.benchmark
     confidence, clustered = shared.bootstrap.confidence, shared.cluster is not None
-    slices: dict[str, dict[str, SliceResult]] = {}
+    slices: dict[str, dict[str, ComputedSlice]] = {}
     for number, name in enumerate(first.systems):
         totals = _totals(runs, name)
         if len(totals) - 1 > shared.limits.slices:

@@ -55,7 +55,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             next(sample_ids(listed), None)
     elif below is None:
         below, above = (1.0, None) if specs[value].higher_is_better else (None, 0.0)
-    selection = Selection(files, system, tuple(specs), value, below, listed, above)
+    selection = SelectedRows(files, system, tuple(specs), value, below, listed, above)
     read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
     conditions = [f"has {value} below {below:g}"] if below is not None else []
     conditions += [f"has {value} above {above:g}"] if above is not None else []
@@ -84,7 +84,7 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
 
 
 @dataclass(frozen=True)
-class Selection(RowSource):
+class SelectedRows(RowSource):
     """Which samples to select: those of `system` whose metric `column` is below `below` and above `above`.
 
     files: the rows of the run. metrics: all per-sample metrics. below, above: None: any score. listed: a file; only
@@ -120,7 +120,7 @@ class Selection(RowSource):
 
 
 def build_selection(
-    pipeline: beam.Pipeline, inputs: Inputs, selection: Selection
+    pipeline: beam.Pipeline, inputs: Inputs, selection: SelectedRows
 ) -> tuple[beam.PCollection, beam.PCollection]:
     """Wires the pipeline: the rows of the run are filtered, then paired with the records that they came from.
 

@@ -449,7 +449,7 @@ def predictions_of(system: str) -> str:
     return f"predictions{of_system(system)}"
 
 
-def label_of(system: str) -> str:
+def system_prefix(system: str) -> str:
     """Returns the prefix of a message about one system; empty if the system has no name."""
     return "" if system == DEFAULT_SYSTEM else f"{system}: "
 

@@ -52,7 +52,7 @@ class FirstRecords:
             if problem is not None:
                 raise ValueError(problem)
             if self.by_id.setdefault(sample_id, record) is not record:
-                self.duplicates.append(f"{record.origin.place}: {shown(sample_id)}")
+                self.duplicates.append(f"{record.origin.place}: {shown_name(sample_id)}")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             self.rejected += 1
             self.problem = self.problem or f"{record.origin.place}: {problem or error}"
@@ -67,7 +67,7 @@ class _Key(msgspec.Struct):
     sample_id: str
 
 
-class Inputs(Protocol):
+class Sides(Protocol):
     """The two sides of a run: files (pipelines.inputs.inputs), or records in memory (pipelines.api.scorer)."""
 
     @property
@@ -86,18 +86,18 @@ NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
 
 
-def side_label(inputs: Inputs, side: int) -> str:
+def side_label(inputs: Sides, side: int) -> str:
     """Returns the name of a side in messages."""
     return "ground truth" if side == GROUND_TRUTH else predictions_of(inputs.systems[side])
 
 
-def record_type(inputs: Inputs, side: int) -> type[msgspec.Struct]:
+def record_type(inputs: Sides, side: int) -> type[msgspec.Struct]:
     """Returns the type that the benchmark decodes the records of a side to."""
     benchmark = inputs.configuration.benchmark
     return benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
 
 
-def other_records(inputs: Inputs, side: int, first: FirstRecords, certain: bool = False) -> str | None:
+def other_records(inputs: Sides, side: int, first: FirstRecords, certain: bool = False) -> str | None:
     """Returns one line that says that no record of a side has a field of the benchmark; None if one may.
 
     first: the first records of the side. certain: whether the other records are known to have none either.
@@ -108,18 +108,18 @@ def other_records(inputs: Inputs, side: int, first: FirstRecords, certain: bool 
     others = {name: count for name, count in first.fields.items() if name != "sample_id"}
     none = "no record has" if certain or first.whole else f"none of the first {first.records:,} records has"
     hint = _unfound(inputs, side, fields, others) or (_hint(others, fields, benchmark) if others else "")
-    has = f"they have {listed(others) or 'only a sample_id'}{hint}"
-    return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {listed(fields)}; {has}"
+    has = f"they have {shown_names(others) or 'only a sample_id'}{hint}"
+    return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {shown_names(fields)}; {has}"
 
 
-def no_record(inputs: Inputs, side: int) -> str:
+def no_record(inputs: Sides, side: int) -> str:
     """Returns one line that says that a side is empty."""
     settings = inputs.configuration.settings
     globs = settings.ground_truth if side == GROUND_TRUTH else settings.predictions[inputs.systems[side]]
     return f"{side_label(inputs, side)}: there is no record{' in ' if globs else ''}{', '.join(globs)}"
 
 
-def doubtful_sides(inputs: Inputs) -> list[str]:
+def doubtful_sides(inputs: Sides) -> list[str]:
     """Returns a line for each side that is empty, or has no field of the benchmark in its first records."""
     lines = []
     for side in (GROUND_TRUTH, *range(len(inputs.systems))):
@@ -133,14 +133,14 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     """Returns the message that no sample_id is in both sides, with an example of each if there is one."""
     example = ""
     if truth_id and predicted_id:
-        example = f" (which has {shown(truth_id)}, for example, not {shown(predicted_id)})"
+        example = f" (which has {shown_name(truth_id)}, for example, not {shown_name(predicted_id)})"
     remedy = "give both sides the same ids, or name their field under fields"
     return f"no predicted sample_id is in the ground truth{example}; {remedy}"
 
 
 def no_column(where: str, column: str, known: Sequence[str]) -> str:
     """Returns the message that a column of the slices or the cluster is missing. known: the existing columns."""
-    return f"{where}: there is no column {column}, only {listed(known)}{nearest(column, known)}"
+    return f"{where}: there is no column {column}, only {shown_names(known)}{nearest(column, known)}"
 
 
 def without_values(configuration: Configuration, column: str) -> str:
@@ -149,7 +149,7 @@ def without_values(configuration: Configuration, column: str) -> str:
     return f"no ground-truth record has a value in the column {printable(column)}, by which the run {use}"
 
 
-def _unfound(inputs: Inputs, side: int, fields: Collection[str], names: Collection[str]) -> str:
+def _unfound(inputs: Sides, side: int, fields: Collection[str], names: Collection[str]) -> str:
     """Returns a hint at the places that the setting `fields` gives for fields of the benchmark; empty if it has none.
 
     No record has one of these fields.
@@ -157,7 +157,7 @@ def _unfound(inputs: Inputs, side: int, fields: Collection[str], names: Collecti
     system = None if side == GROUND_TRUTH else inputs.systems[side]
     places = {name: ".".join(path) for name, path in inputs.configuration.fields_of(system).paths}
     absent = [place for name, place in places.items() if name in fields and place not in names]
-    return f"; none has {listed(absent)}, which fields names{nearest(absent[0], names)}" if absent else ""
+    return f"; none has {shown_names(absent)}, which fields names{nearest(absent[0], names)}" if absent else ""
 
 
 def _hint(names: Mapping[str, int], fields: Iterable[str], name: str) -> str:
@@ -175,14 +175,14 @@ def _hint(names: Mapping[str, int], fields: Iterable[str], name: str) -> str:
     return "; name them under fields in the configuration"
 
 
-def listed(names: Collection[str]) -> str:
+def shown_names(names: Collection[str]) -> str:
     """Returns the first few names of unknown origin, and how many more there are."""
     more = len(names) - NAMES_SHOWN
-    first = ", ".join(shown(name) for name in itertools.islice(names, NAMES_SHOWN))
+    first = ", ".join(shown_name(name) for name in itertools.islice(names, NAMES_SHOWN))
     return f"{first} and {more:,} more" if more > 0 else first
 
 
-def shown(name: str) -> str:
+def shown_name(name: str) -> str:
     """Returns a name of unknown origin on one line, quoted if it is unusual, and truncated if it is long."""
     text = name if name.isprintable() and name.strip() == name != "" else ascii(name)
     return truncated(text, MAX_NAME_LENGTH)

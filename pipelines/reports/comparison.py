@@ -112,12 +112,12 @@ def comparison_reports(
 
     comparison: of comparison.json. first: the rows of the samples that changed most. cards: of them, to look at.
     """
-    document = build_comparison(comparison, benchmark, page or ComparisonPage(), first)
+    document = comparison_document(comparison, benchmark, page or ComparisonPage(), first)
     make = None if page is None else lambda: [with_changed(document, comparison, cards)]
     return write_reports([document], REPORT, make, PAGE, "comparison.md and comparison.json")
 
 
-def build_comparison(
+def comparison_document(
     comparison: Mapping[str, Any],
     benchmark: AnyBenchmark,
     page: ComparisonPage,

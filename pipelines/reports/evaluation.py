@@ -16,20 +16,21 @@ from ...metrics.benchmark import AnyBenchmark, MetricSpec, Table
 from ...metrics.statistics.intervals import METHODS
 from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows, sample_schema
+from ...transforms.scored import Worst
 from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, record_failures
 from ..runs.numbers import count_of, percent
-from ..runs.run import PAGE, REPORT, Run, Worst
+from ..runs.run import PAGE, REPORT, Run
 from . import document as doc
 from . import tables
 from .against import NOTHING, BaselineDiff, against_baseline, two_systems
 from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
-from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, sample_table, sort_worst_first
+from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, page_rows, sort_worst_first
 from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
@@ -392,13 +393,13 @@ def with_samples(document: doc.Document, result: Run, paths: Sequence[str], card
     try:
         rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
         if total > MAX_ROWS:
-            spread = sample_table(rows, systems, specs, total)
+            spread = page_rows(rows, systems, specs, total)
             rows = _rows(paths, result, where=is_one_of("sample_id", [card.sample_id for card in cards]))
     except InputProblem:
         # An earlier attempt to publish moved the files and was then interrupted.
         return document
     rows = sort_worst_first(rows, specs)
-    table = sample_table(rows, systems, specs, total)
+    table = page_rows(rows, systems, specs, total)
     if matrices:
         cells = matrix_cells(result.configuration.benchmark, rows["statistics"].to_pylist(), matrices)
         table = msgspec.structs.replace(table, cells=cells)

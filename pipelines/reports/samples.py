@@ -34,9 +34,7 @@ _HASHES = 1 << 32
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def sample_table(
-    rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int | None = None
-) -> SampleTable:
+def page_rows(rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int | None = None) -> SampleTable:
     """Returns the rows of an Arrow table for the page, in the order of the table; see `sort_worst_first`.
 
     total: the number of rows of the run, by default of `rows`. A column with more than 10,000 distinct labels cannot be

@@ -15,7 +15,7 @@ from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 
 if TYPE_CHECKING:
     # The Python API on records in memory must work without Beam.
-    from ...transforms.totals import SliceResult
+    from ...transforms.totals import ComputedSlice
 
 Word = Literal["pass", "inconclusive", "invalid", "fail"]
 """The verdict of a gate on a system."""
@@ -101,7 +101,7 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[str, int | float] = {}
 
     @classmethod
-    def of(cls, result: SliceResult, coverage: Mapping[str, Any], truths: int, **more: Any) -> Any:
+    def of(cls, result: ComputedSlice, coverage: Mapping[str, Any], truths: int, **more: Any) -> Any:
         """Returns the summary of a computed slice; truths: the fingerprint of its ground truth."""
         return cls(
             coverage=dict(coverage),
@@ -194,7 +194,7 @@ class SliceSums(msgspec.Struct, frozen=True, kw_only=True):
     replicates: PackedReplicates
 
     @classmethod
-    def of(cls, result: SliceResult, **more: Any) -> Any:
+    def of(cls, result: ComputedSlice, **more: Any) -> Any:
         """Returns the sums of a computed slice."""
         counts = {name: result.coverage[name] for name in sorted(result.coverage)}
         return cls(sums=result.sums.units(), counts=counts, replicates=result.replicates, **more)

@@ -34,7 +34,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError
 from ..config.gates import BASELINE, gate_target
-from ..config.settings import Configuration, Settings, label_of
+from ..config.settings import Configuration, Settings, system_prefix
 from .causes import DAMAGED_COVERAGE, QuarantineCause, most_frequent, most_often, stored_causes, unscored_systems
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
@@ -477,7 +477,7 @@ def record_failures(
     for name, reason in unscored_systems(systems).items():
         is_empty = not systems[name]["coverage"]["ground_truth"]["scored"]
         cause = most_frequent(causes, ("ground_truth", name), without=("duplicate",)) if is_empty else None
-        unscored.append(RecordFailure(name, f"{label_of(name)}nothing was scored: {reason}{most_often(cause)}"))
+        unscored.append(RecordFailure(name, f"{system_prefix(name)}nothing was scored: {reason}{most_often(cause)}"))
     return [*unscored, *coverage_failures(systems, settings, causes)]
 
 
@@ -495,7 +495,7 @@ def coverage_failures(
     """Returns each side with too much rejected or missing, and the systems whose counts do not add up."""
     allowed, failures = settings.max_rejected_fraction, []
     for name, system in systems.items():
-        coverage, label = system["coverage"], label_of(name)
+        coverage, label = system["coverage"], system_prefix(name)
         failures += [
             RecordFailure(
                 name, f"{text}, more than max_rejected_fraction {allowed:g} allows{often}; see quarantine/", status
@@ -540,6 +540,6 @@ def _rejections(
     for side, quarantined_as, label, status in sides:
         rejected, read = coverage[side]["rejected"], coverage[side]["read"]
         if rejected:
-            text = f"{label_of(name)}{rejected} of {read} {label} were rejected"
+            text = f"{system_prefix(name)}{rejected} of {read} {label} were rejected"
             # If the counts do not add up, nothing may have been read.
             yield text, rejected / (read or 1), most_often(most_frequent(causes, (quarantined_as,))), status

@@ -27,9 +27,9 @@ from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.repeats import labels_of, paired_of
 from ...transforms.rows import EarlierRows
-from ...transforms.scored import WITHOUT_FIELDS
+from ...transforms.scored import WITHOUT_FIELDS, Worst
 from ...transforms.slice_labels import Slice
-from ...transforms.totals import SliceKey, SliceResult, truth_count
+from ...transforms.totals import ComputedSlice, SliceKey, truth_count
 from ..config import settings
 from ..config.errors import UsageError, error_line
 from ..config.settings import Configuration, of_system, predictions_of
@@ -68,8 +68,6 @@ BOUND_TOLERANCE = 1e-9
 
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 
-Worst = tuple[float, str, str]
-"""The value, the sample_id and the status of a sample."""
 _Document = TypeVar("_Document")
 
 
@@ -114,13 +112,13 @@ class Run:
         cls,
         configuration: Configuration,
         names: Sequence[str],
-        slices: Iterable[SliceResult],
+        slices: Iterable[ComputedSlice],
         outcomes: Mapping[int, Sums],
         worst: Mapping[int, Sequence[Worst]],
         causes: Sequence[CauseCount],
     ) -> Run:
         """Returns the run of one evaluation, from the results of the pipeline."""
-        by_name: dict[str, dict[str, SliceResult]] = {name: {} for name in names}
+        by_name: dict[str, dict[str, ComputedSlice]] = {name: {} for name in names}
         for each in slices:
             by_name[names[each.key.system]][each.key.label] = each
         truths = outcomes.get(GROUND_TRUTH, Sums())
@@ -141,7 +139,7 @@ class Run:
     def finalised(
         cls,
         configuration: Configuration,
-        slices: Mapping[str, Mapping[str, SliceResult]],
+        slices: Mapping[str, Mapping[str, ComputedSlice]],
         coverages: Mapping[str, Mapping[str, Any]],
         worst: Mapping[str, Sequence[Worst]],
         causes: Sequence[CauseCount],
@@ -421,7 +419,7 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
     return warnings
 
 
-def _without_tables(slices: Mapping[str, Mapping[str, SliceResult]]) -> Iterator[str]:
+def _without_tables(slices: Mapping[str, Mapping[str, ComputedSlice]]) -> Iterator[str]:
     """Yields a warning for each system whose tables the benchmark could not make."""
     for name, by_label in slices.items():
         if problem := by_label[""].table_problem:
@@ -494,10 +492,10 @@ def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]
     return lambda sample: (spec.signed_value(sample[0]), sample[1], sample[2])
 
 
-def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
+def _no_samples(key: SliceKey, values: dict[str, float | None]) -> ComputedSlice:
     replicates = PackedReplicates.of(SumTable.of([]))
     nothing, units = dict.fromkeys(values), dict.fromkeys(values, 0.0)
-    return SliceResult(key, {}, values, nothing, [], Sums(), replicates, units, errors=dict.fromkeys(values))
+    return ComputedSlice(key, {}, values, nothing, [], Sums(), replicates, units, errors=dict.fromkeys(values))
 
 
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> dict[str, Any]:

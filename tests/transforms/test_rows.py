@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamscore.pipelines.commands.select import Selection
+from beamscore.pipelines.commands.select import SelectedRows
 from beamscore.transforms.records import EARLIER_ROWS
 from beamscore.transforms.rows import EarlierRows, SampleRow, SampleTable, read_rows, sample_schema
 from tests.transforms.samples import problem_of, row_records
@@ -66,7 +66,7 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
     for listed in ("", "abx"):
         path = folder / "list.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode({"sample_id": name}) + b"\n" for name in listed))
-        selection = Selection(files, "ours", ("score",), "other", threshold, str(path))
+        selection = SelectedRows(files, "ours", ("score",), "other", threshold, str(path))
         chosen = [each for each in kept if each["sample_id"] in list(listed)]
         if threshold is not None:
             chosen = [each for each in chosen if each["other"] is not None and each["other"] < threshold]
