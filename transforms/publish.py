@@ -88,17 +88,19 @@ class CountCauses(beam.PTransform):
         """Counts by cause."""
         return (
             entries
-            | "ByCause" >> beam.Map(_keyed).with_output_types(tuple[tuple[str, str, str], CauseCount])
-            | "Count" >> beam.CombinePerKey(_merge_all)
+            | "ByCause" >> beam.Map(by_cause).with_output_types(tuple[tuple[str, str, str], CauseCount])
+            | "Count" >> beam.CombinePerKey(merge_causes)
             | "Counts" >> beam.Values()
         )
 
 
-def _keyed(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
+def by_cause(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
+    """Returns the side, stage and cause of an entry, and the count of it alone."""
     return (entry.side, entry.stage, entry.cause), CauseCount(1, (entry,))
 
 
-def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:
+def merge_causes(counts: Iterable[CauseCount]) -> CauseCount:
+    """Adds up the counts of a cause; Beam also adds up none, but does not output that."""
     return functools.reduce(CauseCount.merge, counts, CauseCount())
 
 

@@ -227,15 +227,10 @@ class CauseCount:
     examples: tuple[Quarantined, ...] = ()
 
     @property
-    def example(self) -> Quarantined | None:
-        """The first of them; None if there is none."""
-        return next(iter(self.examples), None)
-
-    @property
     def order(self) -> tuple[int, str, str, str]:
         """The sort key of causes: the most frequent first, ties by side, stage and cause."""
-        first = self.example
-        return (-self.count, first.side, first.stage, first.cause) if first else (0, "", "", "")
+        first = self.examples[0]
+        return -self.count, first.side, first.stage, first.cause
 
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""

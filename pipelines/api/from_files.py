@@ -9,6 +9,7 @@ import json
 import os
 import re
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
 from ...transforms.io.storage import new_run_id, output_problems
 from ...transforms.process import OF_THE_MACHINE
-from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
+from ...transforms.publish import ROWS_PER_GROUP, StagedFolder, by_cause, merge_causes, quarantine_line
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
 from ...transforms.rows import read_rows, sample_schema
 from ...transforms.scored import Worst
@@ -149,7 +150,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         if entries:
             staged["quarantine"].append(f"quarantine-{run_id}.jsonl")
             with quarantine.create(staged["quarantine"][0]) as stream:
-                stream.writelines(entry.to_bytes() + b"\n" for entry in entries)
+                stream.writelines(map(quarantine_line, entries))
         paths = [f"{samples.path}/{name}" for name in staged["samples"]]
         run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(entries)
         if run.published is None:
@@ -173,9 +174,8 @@ def _worst(result: Result, configuration: Configuration) -> list[Worst]:
 
 
 def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:
-    """Returns the number of quarantined records of each cause, the most frequent first."""
-    counts: dict[tuple[str, str, str], CauseCount] = {}
-    for entry in entries:
-        key = entry.side, entry.stage, entry.cause
-        counts[key] = counts.get(key, CauseCount()).merge(CauseCount(1, (entry,)))
-    return sorted(counts.values(), key=lambda each: each.order)
+    """Returns the number of quarantined records of each cause."""
+    counts: defaultdict[tuple[str, str, str], list[CauseCount]] = defaultdict(list)
+    for key, count in map(by_cause, entries):
+        counts[key].append(count)
+    return [*map(merge_causes, counts.values())]

@@ -69,7 +69,7 @@ def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
     return [
         QuarantineCause(first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples])
         for each in sorted(causes, key=lambda each: each.order)
-        if (first := each.example) is not None
+        for first in each.examples[:1]
     ]
 
 

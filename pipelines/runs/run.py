@@ -187,7 +187,7 @@ class Run:
             "",
             summary,
             worst={name: sorted(samples, key=order)[:most] for name, samples in worst.items()},
-            causes=sorted(causes, key=lambda each: each.order),
+            causes=causes,
         )
         run.configuration = configuration
         bootstrap = DrawnReplicates(drawn.replicates, drawn.seed)
