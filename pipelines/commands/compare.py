@@ -61,7 +61,7 @@ from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
 from . import console
 from .common import hand_over, require_rows, run_and_publish
-from .messages import DONE, warn, without_page
+from .messages import DONE, exit_code, warn
 
 MAX_SAMPLES = 1000
 LAYOUT = Layout((REPORT, PAGE, COMPARISON), ("changes",))
@@ -106,7 +106,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         print(f"signature: {document['signature']}")
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
-    return without_page(DONE, PAGE, problem, REPORT)
+    return exit_code(DONE, PAGE, problem, REPORT)
 
 
 def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:

@@ -30,7 +30,7 @@ from ..runs.provenance import PAGE_PROBLEM
 from ..runs.row_changes import MovedSample, top_contributors
 from ..runs.run import LAYOUT, PAGE, REPORT, Run
 from .console import print_metrics, print_verdicts
-from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
+from .messages import DONE, FAILED, INCONCLUSIVE, exit_code, say, warn
 
 _BEGINNINGS = {
     "junit": (b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites>",),
@@ -241,4 +241,4 @@ def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision
         notes = [*verdict_lines(made), *rejection_notes(document["systems"], judged.configuration.settings, causes)]
         print_metrics(document, judged.configuration.benchmark.main_metrics(), report, notes)
     warn([*run.summary.warnings, *duplicate_warnings(causes, judged.configuration.settings.repeats)])
-    return without_page(judged.conclude(parsed, decision), PAGE, problem, REPORT)
+    return exit_code(judged.conclude(parsed, decision), PAGE, problem, REPORT)

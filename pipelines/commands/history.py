@@ -20,7 +20,7 @@ from ..runs.named import age_warnings, below, load_baseline, luck_warnings, name
 from ..runs.numbers import count_of, fixed
 from ..runs.provenance import PAGE_PROBLEM, utc
 from ..runs.run import Run
-from .messages import DONE, warn, without_page
+from .messages import DONE, exit_code, warn
 
 BLESSED = "blessed.txt"
 LAYOUT = Layout((REPORT, PAGE, HISTORY), ())
@@ -63,7 +63,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
             print(printable(f"{history.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)}")
-    return without_page(DONE, PAGE, problem, REPORT)
+    return exit_code(DONE, PAGE, problem, REPORT)
 
 
 def bless(parsed: argparse.Namespace, _: object) -> int:

@@ -65,7 +65,7 @@ def signals() -> Iterator[threading.Event]:
         threading.excepthook = threading.__excepthook__
 
 
-def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
+def exit_code(code: int, page: str, problem: str | None, instead: str) -> int:
     """Returns `code`; if the page has a problem, reports it and returns CRASHED in place of 0."""
     if problem is None:
         return code
