@@ -119,16 +119,17 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
         side.run.check_file()
     before, after = baseline.run.signature, candidate.run.signature
     reasons = differences(before, after, COMPARED, it="the candidate")
-    refused, hint = f"{baseline.name} and {candidate.name} cannot be compared", ""
-    # A swap of an answer with several repeats of another is not defined.
-    if before.benchmark == after.benchmark and before.config.get("repeats") == after.config.get("repeats"):
+    refused = f"{baseline.name} and {candidate.name} cannot be compared"
+    can_be_allowed = before.benchmark == after.benchmark and before.config.get("repeats") == after.config.get("repeats")
+    if can_be_allowed:
+        # A swap of an answer with several repeats of another is not defined.
         ours, theirs = (len(repeats_of(side.run.corpus(side.system))) for side in (baseline, candidate))
         if ours != theirs:
             raise UsageError(
                 f"{refused}: they have {ours} and {theirs} repeats; a gate with not_worse_than compares their means"
             )
-        hint = f"; give {option} to compare the samples with the same ground truth"
-    if reasons and not (hint and allowed):
+    if reasons and not (can_be_allowed and allowed):
+        hint = f"; give {option} to compare the samples with the same ground truth" if can_be_allowed else ""
         raise UsageError(f"{refused}: {'; '.join(reasons)}{hint}")
     if changed_formulas(*(each.config.get("derived") or {} for each in (before, after))):
         reasons.append("the candidate's derived metrics are computed by the formulas of the baseline")
