@@ -37,7 +37,7 @@ MAX_SLICES = 500
 """At most so many slices of a system are compared, the first by name: each computes all replicates of both runs."""
 SLICES_NAMED = 5
 SURE = 2
-"""So many times the units that a test needs must differ by their sums, which are rough, before no rows are read."""
+"""The sums give a rough number of differing units: rows are read unless it is this many times what a test needs."""
 Key = tuple[str, str, str]
 """(system, label, metric); the label of all samples is empty."""
 
@@ -106,7 +106,7 @@ def run_differences(
     others = redefined(configuration.settings.derived, run.configuration.settings.derived)
     main = [metric for metric in benchmark.main_metrics() if metric not in others]
     paired: dict[Key, PairedDifference] = {}
-    labels: set[str] = set()
+    doubtful: set[str] = set()
     few: set[Key] = set()
     for name, other in systems.items():
         if other is None:
@@ -119,24 +119,20 @@ def run_differences(
             is_known = any(each.same_predictions for each in by_metric.values())
             apart = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
             if apart or (not is_known and (_may_hide(run, other, label) or _may_hide(result, name, label))):
-                labels.add(label or "all samples")
+                doubtful.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
             if not label:
-                few |= {
-                    (name, "", metric)
-                    for metric in _with_few(main, by_metric, SystemRun(result, name), SystemRun(run, other))
-                }
+                ours, theirs = SystemRun(result, name), SystemRun(run, other)
+                few |= {(name, "", metric) for metric in _with_few(main, by_metric, ours, theirs)}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
     grouped = configuration.settings.cluster is not None or configuration.settings.repeats
-    compared = {
-        key: _compared(
-            benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]], key in few, grouped
-        )
-        for key, each in paired.items()
-    }
-    return compared, sorted(labels)
+    compared = {}
+    for (name, label, metric), each in paired.items():
+        of_verdict, has_few = corrected if label else confidence, (name, label, metric) in few
+        compared[name, label, metric] = _compared(benchmark, metric, each, of_verdict, numbers[name], has_few, grouped)
+    return compared, sorted(doubtful)
 
 
 def _may_hide(run: Run, system: str, label: str) -> bool:
@@ -152,7 +148,7 @@ def _with_few(
 ) -> list[str]:
     """Returns the metrics in which fewer units differ than a test needs; the rows are read if the sums do not show it.
 
-    Without rows, a metric has few if all of its units are too few.
+    Without rows, a metric is returned if it has fewer units in all.
     """
     needed = units_needed(ours.run.configuration.settings.bootstrap.confidence)
     known = {name: each.interval for name, each in paired.items() if name in metrics and each.interval is not None}
