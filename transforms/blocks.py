@@ -33,9 +33,9 @@ from .records import zstd
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10
-BUCKETS_WANTED = 64
+TARGET_BUCKETS = 64
 MAX_BUCKETS = 2048
-"""Each bucket holds BYTES_PER_BUCKET, but there are at least BUCKETS_WANTED, for as many workers, unless buckets would
+"""Each bucket holds BYTES_PER_BUCKET, but there are at least TARGET_BUCKETS, for as many workers, unless buckets would
 be too small. Never more than this: a reader holds BYTES_HELD for all buckets, and its blocks would be too small."""
 
 BYTES_PER_BLOCK = 1 << 20
@@ -51,7 +51,7 @@ _BYTES_PER_ITEM = 150
 _LENGTHS = struct.Struct("<QQ")
 
 KeyedRecord = tuple[bytes, bytes]
-"""The sample_id in UTF-8, and the bytes of an EncodedRecord."""
+"""A key to sort by, such as a sample_id in UTF-8, and the bytes of what has it."""
 
 BlockPlace = tuple[str, int, int]
 """The file that has a block, its offset, and its size in bytes."""
@@ -115,7 +115,7 @@ def bucket_count(files: Iterable[SourceFile]) -> int:
 
 def buckets_for(size: int) -> int:
     """Returns the number of buckets for `size` bytes of records."""
-    count = max(size // BYTES_PER_BUCKET, min(BUCKETS_WANTED, size // BYTES_PER_SMALL_BUCKET), 1)
+    count = max(size // BYTES_PER_BUCKET, min(TARGET_BUCKETS, size // BYTES_PER_SMALL_BUCKET), 1)
     return min(MAX_BUCKETS, count)
 
 

@@ -46,7 +46,7 @@ from .io.readers import Line, RecordLimits, Row, known_fields, nesting_problem, 
 from .process import faults_end_the_bundle
 from .records import (
     JSON,
-    TEXT_KEPT,
+    MAX_QUARANTINED_LENGTH,
     Cause,
     ColumnsReader,
     EncodedRecord,
@@ -330,7 +330,7 @@ Unpack = Callable[[Any], Any]
 
 _PLAIN = (str, int, float)
 _SHOWN = reprlib.Repr()
-_SHOWN.maxstring = _SHOWN.maxother = TEXT_KEPT
+_SHOWN.maxstring = _SHOWN.maxother = MAX_QUARANTINED_LENGTH
 NOWHERE = ""
 """The path of records that are in no file."""
 

@@ -45,11 +45,11 @@ highest byte first: bytes of records compare like their origins."""
 
 _T = TypeVar("_T")
 
-MAX_RECORD_BYTES = 32 << 10
+MAX_SHOWN_BYTES = 32 << 10
 """How many bytes of a record are kept for display."""
-TEXT_KEPT = 2000
+MAX_QUARANTINED_LENGTH = 2000
 """How many characters of a bad record the quarantine keeps."""
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 
 
 class InputProblem(Exception):
@@ -152,14 +152,14 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         return ()
 
     def text(self) -> str:
-        """Returns the beginning of the record as JSON text, at most TEXT_KEPT characters, for a person."""
-        return self.json()[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
+        """Returns the beginning of the record as JSON text, at most MAX_QUARANTINED_LENGTH characters, for a person."""
+        return self.json()[: 4 * MAX_QUARANTINED_LENGTH].decode("utf-8", "replace")[:MAX_QUARANTINED_LENGTH]
 
     def beginning(self) -> bytes:
         """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is omitted."""
-        if self.encoding == MSGPACK and self.size > MAX_RECORD_BYTES:
+        if self.encoding == MSGPACK and self.size > MAX_SHOWN_BYTES:
             return b""
-        return self.json() if self.encoding == MSGPACK else self.payload[:MAX_RECORD_BYTES]
+        return self.json() if self.encoding == MSGPACK else self.payload[:MAX_SHOWN_BYTES]
 
     def json(self) -> bytes:
         """Returns the record as JSON."""
@@ -221,7 +221,7 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """How many entries of the quarantine share side, stage and cause, and the first EXAMPLES of them by place."""
+    """How many entries of the quarantine share side, stage and cause, and the first MAX_EXAMPLES of them by place."""
 
     count: int = 0
     examples: tuple[Quarantined, ...] = ()
@@ -235,7 +235,7 @@ class CauseCount:
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""
         examples = sorted((*self.examples, *other.examples), key=attrgetter("source", "position", "error"))
-        return CauseCount(self.count + other.count, tuple(examples[:EXAMPLES]))
+        return CauseCount(self.count + other.count, tuple(examples[:MAX_EXAMPLES]))
 
 
 def quarantined(

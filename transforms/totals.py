@@ -47,20 +47,20 @@ class SliceKey(NamedTuple):
 class SliceTotals:
     """The sums of a slice with their replicates, the counts of its coverage, and sums of fingerprints.
 
-    fingerprint: of the ground truth, in the totals of the first system. predictions: of the predictions.
+    fingerprint: of the ground truth, in the totals of the first system. predictions_fingerprint: of the predictions.
     """
 
     sums: BootstrapSums
     coverage: dict[str, int] = field(default_factory=dict)
     fingerprint: int = 0
-    predictions: int = 0
+    predictions_fingerprint: int = 0
 
     def merge(self, other: SliceTotals) -> None:
         """Adds all samples of `other`, which is not modified."""
         self.sums.merge(other.sums)
         self.count(other.coverage)
         self.fingerprint += other.fingerprint
-        self.predictions += other.predictions
+        self.predictions_fingerprint += other.predictions_fingerprint
 
     def count(self, coverage: Mapping[str, int]) -> None:
         """Adds counts to the coverage."""
@@ -92,7 +92,7 @@ class PartialSums:
                 if statistics:
                     totals.sums.add(unit_hash, statistics)
                 totals.fingerprint += truth
-                totals.predictions += prediction
+                totals.predictions_fingerprint += prediction
                 totals.count(sample.coverage)
 
     def _of(self, key: SliceKey) -> SliceTotals:
@@ -120,8 +120,8 @@ class ComputedSlice:
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters if clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
-    samples; only for slices of the first system. predictions: the sum of the fingerprints of their predictions.
-    errors: the standard error of each metric. table_problem: why the benchmark could not make its tables.
+    samples; only for slices of the first system. predictions_fingerprint: that of their predictions. errors: the
+    standard error of each metric. table_problem: why the benchmark could not make its tables.
     """
 
     key: SliceKey
@@ -133,7 +133,7 @@ class ComputedSlice:
     replicates: PackedReplicates
     units: dict[str, float]
     fingerprint: int = 0
-    predictions: int = 0
+    predictions_fingerprint: int = 0
     errors: dict[str, float | None] = field(default_factory=dict)
     table_problem: str = ""
 
@@ -169,7 +169,7 @@ def slice_results(
             PackedReplicates.of(table.below().without_zeros()),
             measured.units,
             totals.fingerprint,
-            totals.predictions,
+            totals.predictions_fingerprint,
             standard_errors(benchmark, measured) if has_replicates else {},
             table_problem,
         )

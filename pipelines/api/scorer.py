@@ -106,8 +106,8 @@ class Totals:
         """Returns the first records of a side."""
         return self.seen[side]
 
-    def add(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
-        """Adds scored samples; nothing may have been added before."""
+    def set_samples(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
+        """Replaces all samples by these, and adds them up."""
         sums = PartialSums(replace(core, max_slices=sys.maxsize))
         sums.add_samples(samples)
         self.slices = dict(sums.flush())
@@ -347,7 +347,7 @@ class Scorer:
 
         _, batch = score_batch(BatchDecoder(plan), samples, [(0, label) for label in added.repeats], score)
         added.quarantine += batch.quarantine
-        added.add(batch.samples, self._core)
+        added.set_samples(batch.samples, self._core)
 
     def compute(self) -> Result:
         """Returns the result of all samples so far; if nothing was scored, warns and says why."""

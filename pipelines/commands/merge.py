@@ -241,7 +241,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
                 truths, predictions = _fingerprints(run, system, label)
                 if truths and predictions:
-                    more.fingerprint, more.predictions = int(truths, 16), int(predictions, 16)
+                    more.fingerprint, more.predictions_fingerprint = int(truths, 16), int(predictions, 16)
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(

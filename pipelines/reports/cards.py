@@ -15,7 +15,7 @@ from ...metrics.scoring import draw_pairs, explained
 from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
-from ...transforms.records import MAX_RECORD_BYTES
+from ...transforms.records import MAX_SHOWN_BYTES
 from ...transforms.sample_changes import ChangedRecords, Text
 from .document import Card, CardSide
 from .samples import rounded
@@ -41,7 +41,7 @@ class Side(NamedTuple):
     details: bytes | None
 
 
-class Look(NamedTuple):
+class Draft(NamedTuple):
     """A sample whose card has no sides yet. source: the file of its ground truth. truth: None if it is unavailable."""
 
     card: Card
@@ -55,7 +55,7 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
 
     places: the locations of the real pictures, see `transforms.pictures`.
     """
-    main, looks = benchmark.main_sample_metric().name, []
+    main, drafts = benchmark.main_sample_metric().name, []
     for sample in picked:
         prediction = None if sample.prediction is None else (sample.prediction, sample.prediction_size)
         side = Side(sample.status, sample.metrics, prediction, sample.details)
@@ -63,8 +63,8 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
         card = Card(sample.sample_id, sample.system, sample.whys, (), words=words, change=change)
-        looks.append(Look(card, sample.source, (sample.truth, sample.truth_size), [side]))
-    return _with_sides(benchmark, looks, places)
+        drafts.append(Draft(card, sample.source, (sample.truth, sample.truth_size), [side]))
+    return _with_sides(benchmark, drafts, places)
 
 
 def make_changed(
@@ -74,7 +74,7 @@ def make_changed(
 
     no_records: why records are missing, if they were not read. places: the locations of the real pictures.
     """
-    main, looks = benchmark.main_sample_metric().name, []
+    main, drafts = benchmark.main_sample_metric().name, []
     for sample in changed:
         row = sample.row
         sides = [
@@ -88,26 +88,26 @@ def make_changed(
         ]
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
         card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=sample.slices)
-        looks.append(Look(card, sample.source, sample.truth, sides))
+        drafts.append(Draft(card, sample.source, sample.truth, sides))
     no_records = no_records or "the records of this sample were not found in the inputs of the runs"
-    cards = _with_sides(benchmark, looks, places, no_records)
+    cards = _with_sides(benchmark, drafts, places, no_records)
     return [msgspec.structs.replace(card, words=tuple(what_changed(main, *card.sides))) for card in cards]
 
 
-def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | None, no_truth: str = "") -> list[Card]:
+def _with_sides(benchmark: AnyBenchmark, drafts: Sequence[Draft], places: str | None, no_truth: str = "") -> list[Card]:
     """Returns the cards with their sides, ground truth and picture.
 
     no_truth: why a sample without ground truth has no drawing.
     """
     pictures = [
-        find_picture(look.truth[0], look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
-        for look in looks
+        find_picture(draft.truth[0], draft.card.sample_id, draft.source, places) if draft.truth else NO_PICTURE
+        for draft in drafts
     ]
-    pictured_looks = list(zip(looks, pictures, strict=True))
-    sides = [(look.truth, side, picture.size) for look, picture in pictured_looks for side in look.sides]
+    pictured = list(zip(drafts, pictures, strict=True))
+    sides = [(draft.truth, side, picture.size) for draft, picture in pictured for side in draft.sides]
     drawings = iter(drawings_of(benchmark, sides, no_truth))
     cards = []
-    for look, picture in pictured_looks:
+    for draft, picture in pictured:
         card_sides = tuple(
             CardSide(
                 side.status,
@@ -116,11 +116,11 @@ def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | No
                 words_of(benchmark, side.details),
                 *next(drawings),
             )
-            for side in look.sides
+            for side in draft.sides
         )
-        truth = look.truth and record_text(look.truth)
+        truth = draft.truth and record_text(draft.truth)
         picture_fields = {"picture": picture.address, "picture_problem": picture.problem}
-        cards.append(msgspec.structs.replace(look.card, sides=card_sides, truth=truth, **picture_fields))
+        cards.append(msgspec.structs.replace(draft.card, sides=card_sides, truth=truth, **picture_fields))
     return cards
 
 
@@ -184,7 +184,7 @@ def drawings_of(
     for place, (truth, (_, _, prediction, details), image) in enumerate(samples):
         if truth is None:
             continue
-        if any(record is not None and record[1] > MAX_RECORD_BYTES for record in (truth, prediction)):
+        if any(record is not None and record[1] > MAX_SHOWN_BYTES for record in (truth, prediction)):
             drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
             continue
         record, problem = _decoded(truth, benchmark.truth_type)
@@ -227,7 +227,7 @@ def record_text(beginning: Text) -> str:
         text = "\n".join(f"{name}: {_broken(value, '')}" for name, value in record.items() if name != "sample_id")
     else:
         text = payload.decode("utf-8", "replace")
-    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, size - MAX_RECORD_BYTES)
+    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, size - MAX_SHOWN_BYTES)
     return text[:MAX_RECORD_LENGTH] + (f"\n… ({left_out:,} more characters)" if left_out else "")
 
 

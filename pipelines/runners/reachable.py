@@ -26,7 +26,7 @@ from apache_beam.options.pipeline_options import (
 
 from ..config.errors import UsageError
 
-SECONDS = 30
+BUCKET_TIMEOUT_S = 30
 
 _PACKAGES = {
     "s3": ("boto3", "beamscore[aws]"),
@@ -44,7 +44,7 @@ def check_reachable(paths: Iterable[str]) -> None:
     """Queries the filesystem of each bucket, once, for one of these paths.
 
     Any answer is sufficient, as later uses of the path report errors. Raises UsageError if there is no answer within
-    SECONDS, or the package that the filesystem needs is not installed.
+    BUCKET_TIMEOUT_S, or the package that the filesystem needs is not installed.
     """
     for path in paths:
         match = _BUCKET.search(path)
@@ -54,10 +54,11 @@ def check_reachable(paths: Iterable[str]) -> None:
         # If it does not end, it is left behind: it cannot be stopped.
         asking = threading.Thread(target=_ask, args=(path[match.start() :],), daemon=True)
         asking.start()
-        asking.join(SECONDS)
+        asking.join(BUCKET_TIMEOUT_S)
         if asking.is_alive():
             raise UsageError(
-                f"{path}: nothing answers within {SECONDS} seconds; check the bucket, the credentials and the network"
+                f"{path}: nothing answers within {BUCKET_TIMEOUT_S} seconds; "
+                "check the bucket, the credentials and the network"
             )
         _answered.add(match[0])
 
@@ -80,7 +81,7 @@ def _ask(path: str) -> None:
 
 
 _NO_ADDRESS = ("[auto]", "[local]", "[collection]")
-_FLINK_SECONDS = 10
+_ADDRESS_TIMEOUT_S = 10
 
 
 def check_addresses(options: PipelineOptions) -> None:
@@ -97,7 +98,7 @@ def check_addresses(options: PipelineOptions) -> None:
         match = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
         if match:
             try:
-                socket.create_connection((match[1], int(match[2])), timeout=_FLINK_SECONDS).close()
+                socket.create_connection((match[1], int(match[2])), timeout=_ADDRESS_TIMEOUT_S).close()
             except (OSError, OverflowError) as error:
                 raise UsageError(f"{flag} {address}: nothing answers there: {error}") from error
 
@@ -121,5 +122,5 @@ def cancel_job(options: PipelineOptions) -> None:
 
 
 def _request(method: str, url: str) -> Any:
-    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=_FLINK_SECONDS) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=_ADDRESS_TIMEOUT_S) as answer:
         return json.load(answer)

@@ -106,7 +106,7 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             coverage=dict(coverage),
             fingerprint=fingerprint_text(truths),
-            predictions_fingerprint=fingerprint_text(result.predictions),
+            predictions_fingerprint=fingerprint_text(result.predictions_fingerprint),
             values=result.values,
             intervals=result.intervals,
             errors=result.errors,

@@ -132,7 +132,7 @@ def test_any_bundles_orders_and_merge_trees_give_the_same(
             if each.statistics:
                 whole.sums.add(bootstrap.unit_hash(each.unit), each.statistics)
             whole.coverage = {**Counter(whole.coverage) + Counter(each.coverage)}
-            whole.predictions += prediction_fingerprint(each.sample_id, each.prediction_hash, "rejected")
+            whole.predictions_fingerprint += prediction_fingerprint(each.sample_id, each.prediction_hash, "rejected")
             # All systems have the ground truth of the first.
             if not key.system:
                 whole.fingerprint += sample_fingerprint(each.sample_id, each.truth_hash)
@@ -158,7 +158,7 @@ def test_any_bundles_orders_and_merge_trees_give_the_same(
     found = {key: merge_totals(each, bootstrap) for key, each in parts.items()}
 
     def rows(each: SliceTotals) -> Any:
-        return each.sums.table().rows(), each.coverage, each.fingerprint, each.predictions
+        return each.sums.table().rows(), each.coverage, each.fingerprint, each.predictions_fingerprint
 
     assert {key: rows(each) for key, each in found.items()} == {key: rows(each) for key, each in expected.items()}
 
@@ -196,6 +196,6 @@ def test_the_parts_of_a_result_are_those_of_its_totals(replicates: int, of: Slic
     assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2, of), {"ground_truth.scored": 4}, 5)
     assert (found.sums, found.replicates.unpack(replicates).rows()) == (sums.sums(), sums.table().below().rows())
     assert found.values == {"exact_match": 2 / 4, "similarity": 6 / 64 / 4}  # 0 + 1 + 2 + 3 = 6
-    assert (found.units, found.predictions) == ({"exact_match": 4, "similarity": 4}, 0)
+    assert (found.units, found.predictions_fingerprint) == ({"exact_match": 4, "similarity": 4}, 0)
     assert set(found.intervals) == set(found.errors) == (set(found.values) if replicates else set())
     assert [table.title for table in found.tables] == ([] if of.columns else ["Counts"])

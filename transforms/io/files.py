@@ -22,7 +22,7 @@ from .storage import beam_files, is_on_disk, open_file, place_of, read_bytes, re
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
 BYTES_PER_PART = 32 << 20
-LEAST_BYTES_PER_PART = 4 << 20
+MIN_BYTES_PER_PART = 4 << 20
 TARGET_PARTS = 64
 """The input is cut into this many parts, for as many workers, unless they would become too small or too large: a plain
 JSONL file into parts of equal size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART or
@@ -179,7 +179,7 @@ def name_format(path: str) -> Format | None:
 def part_size(files: Iterable[SourceFile]) -> int:
     """Returns the bytes of a part for an input of these files; it depends on nothing else, such as the runner."""
     target = sum(file.size for file in files) // TARGET_PARTS
-    return min(BYTES_PER_PART, max(LEAST_BYTES_PER_PART, target))
+    return min(BYTES_PER_PART, max(MIN_BYTES_PER_PART, target))
 
 
 def split_file(file: SourceFile, size: int) -> Iterator[Part]:

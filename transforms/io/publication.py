@@ -91,7 +91,7 @@ class Published:
         """Returns the content of a file; raises OSError if it cannot be read."""
         return read_bytes(self.files[name])
 
-    def folder(self, name: str) -> list[str]:
+    def files_in(self, name: str) -> list[str]:
         """Returns the paths of the files of a folder, in order of their names."""
         return [self.files[each] for each in sorted(self.files) if each.startswith(f"{name}/")]
 
@@ -469,7 +469,7 @@ def _acquire(output: str, claim: Claim) -> list[str]:
     write_file(run_folder(output, claim.run_id) + CLAIM, msgspec.json.encode(claim))
     living, dead = _others(output, claim.run_id)
     if living:
-        raise _owned(output, living[0])
+        raise _owner_problem(output, living[0])
     return dead
 
 
@@ -489,7 +489,7 @@ def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
     return living, dead
 
 
-def _owned(output: str, claim: Claim) -> InputProblem:
+def _owner_problem(output: str, claim: Claim) -> InputProblem:
     location = " on this machine" if claim.process.is_running() is not None else ""
     who = f"job {claim.run_id}" if claim.detached else f"run {claim.run_id}, process {claim.process.pid}{location},"
     return InputProblem(

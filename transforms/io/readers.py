@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ..records import JSON, MSGPACK, TEXT_KEPT, Cause, Encoding, InputProblem
+from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
     FIELDS_AS_NAMED,
     SAMPLE_ID,
@@ -219,7 +219,7 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
                 message = too_large(size, limits.record_bytes)
                 yield Row(position, None, b"\xc0", message, "too_large", line)
             elif problem:
-                shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
+                shown = msgspec.msgpack.encode(record.text[:MAX_QUARANTINED_LENGTH].decode("utf-8", "replace"))
                 yield Row(position, None, shown, problem, "unreadable", line)
             else:
                 row = rows.of_text(position, {name: record.fields[index] for index, name in used_columns})

@@ -15,7 +15,7 @@ from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.pipelines.reports import cards
 from beamscore.pipelines.reports.document import Card, CardSide
 from beamscore.transforms.pick import PickedSample
-from beamscore.transforms.records import MAX_RECORD_BYTES
+from beamscore.transforms.records import MAX_SHOWN_BYTES
 from beamscore.transforms.sample_changes import ChangedRecords, Text
 
 CHEMISTRY = ChemistryBenchmark(ChemistryOptions())
@@ -32,7 +32,7 @@ def text(value: Any) -> Text:
     ("prediction", "size", "problem"),
     [
         (text("\\chemfig{A=B}")[0], 9, None),
-        (text("\\chemfig{A=B}")[0], MAX_RECORD_BYTES + 1, "too large"),
+        (text("\\chemfig{A=B}")[0], MAX_SHOWN_BYTES + 1, "too large"),
         # A prediction that cannot be decoded was scored as missing, and is drawn so.
         (b'{"text": 3}', 11, None),
         (b"{", 1, None),
@@ -63,7 +63,7 @@ RECORDS = [
     # The whole is `text: `, 8,010 characters, and `\nsource: web` with 12.
     (text("x" * (cards.MAX_RECORD_LENGTH + 10))[0], 1,
      "text: " + "x" * (cards.MAX_RECORD_LENGTH - 6) + "\n… (28 more characters)"),
-    (b'{"a": "\\u202e', MAX_RECORD_BYTES + 5, '{"a": "\\u202e\n… (5 more characters)'),
+    (b'{"a": "\\u202e', MAX_SHOWN_BYTES + 5, '{"a": "\\u202e\n… (5 more characters)'),
     (msgspec.json.encode({"regions": DEEP}), 1, f"regions: [\n{ROWS}\n]"),
 ]  # fmt: skip
 

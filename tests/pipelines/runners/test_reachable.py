@@ -60,7 +60,7 @@ def test_a_bucket_that_does_not_answer_ends_the_command_with_one_line_each_time(
     asked: list[str], paths: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reachable, "SECONDS", 0.01)
+    monkeypatch.setattr(reachable, "BUCKET_TIMEOUT_S", 0.01)
     for times in (1, 2):
         line = refused("evaluate", "toy", "--ground-truth", paths[0], "--predictions", paths[1], "--output", paths[2])
         assert len(asked) == times
