@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
@@ -274,7 +274,7 @@ def _named(plan: MergePlan, runs: int) -> str:
 
 def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
     """Yields each sample of a run with the bit of the run; all systems have the same samples."""
-    for batch in read_rows(file[1], ["sample_id"], ds.field("system") == system):
+    for batch in read_rows(file[1], ["sample_id"], pc.field("system") == system):
         for sample_id in batch.column(0).to_pylist():
             yield sample_id, 1 << file[0]
 
@@ -288,7 +288,7 @@ def _quarantined_ids(file: File) -> Iterator[tuple[str, int]]:
 
 def _worst_of_file(file: File, metric: str) -> Iterator[tuple[str, Worst]]:
     """Yields the rows of a file that have a value of the metric, by system."""
-    for batch in read_rows(file[1], [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
+    for batch in read_rows(file[1], [metric, "sample_id", "status", "system"], pc.field(metric).is_valid()):
         for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield name, tuple(sample)
 

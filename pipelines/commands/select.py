@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import apache_beam as beam
 import msgspec
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import AnyBenchmark
@@ -106,11 +106,11 @@ class SelectedRows(RowSource):
 
     def where(self) -> Any:
         """Returns the filter of the rows; also reads the list of samples."""
-        where = ds.field("system") == self.system
+        where = pc.field("system") == self.system
         if self.below is not None:
-            where &= ds.field(self.column) < self.below
+            where &= pc.field(self.column) < self.below
         if self.above is not None:
-            where &= ds.field(self.column) > self.above
+            where &= pc.field(self.column) > self.above
         return where if self.listed is None else where & is_one_of("sample_id", sample_ids(self.listed))
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:

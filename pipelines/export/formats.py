@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.scoring import explained
@@ -129,7 +129,7 @@ def sample_scores(run: Run, system: str) -> Iterator[bytes]:
     main, names = benchmark.main_sample_metric().name, benchmark.sample_metric_names()
     columns = ["sample_id", "status", "details", *names]
     for path in run.rows:
-        for batch in read_rows(path, columns, ds.field("system") == system):
+        for batch in read_rows(path, columns, pc.field("system") == system):
             for row in batch.to_pylist():
                 details = msgspec.json.decode(row["details"])
                 lines = [] if details is None else explained(benchmark, details)
