@@ -77,9 +77,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             plan = replace(plan, earlier=replace(earlier, files=tuple(files)))
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
-    used = {"baseline": baseline, "reused": reused}
-    more: dict[str, Any] = {name: run.reference for name, run in used.items() if run}
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=replace(invocation, **more))
+    references = [None if run is None else run.reference for run in (baseline, reused)]
+    invocation = replace(invocation, baseline=references[0], reused=references[1])
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)
     if launch.is_detached(options):
@@ -268,7 +268,7 @@ def _check_scores(
         warnings.simplefilter("ignore", UserWarning)
         scorer.update([truth for truth, _ in pairs], [prediction for _, prediction in pairs])
         result = scorer.compute()
-    known = [f"{name} {result.values[name]:.4g}" for name in result.main_metrics if result.values[name] is not None]
+    known = [f"{each} {result.values[each]:.4g}" for each in result.main_metrics if result.values[each] is not None]
     yield f"  scores of the first {len(pairs)}: {', '.join(known) or 'none'}"
     if result.slices:
         yield f"  slices so far: {shown_names(result.slices)}"
