@@ -188,9 +188,9 @@ class RecordIntake(beam.DoFn):
             yield TaggedOutput("quarantine", record)
             return
         if side in self._fieldless:
-            self._look_among(side, EncodedRecord(record[1]).fields())
+            self._count_with_fields(side, EncodedRecord(record[1]).fields())
         if self._absent[side]:
-            self._look_for(side, self._absent[side], EncodedRecord(record[1]))
+            self._count_columns(side, EncodedRecord(record[1]))
         self.bytes += len(record[1])
         yield from self._buffer.add(record)
 
@@ -207,14 +207,15 @@ class RecordIntake(beam.DoFn):
         self._counts.add(side, outcome_of(label))
         return record
 
-    def _look_among(self, side: int, fields: Iterable[str]) -> None:
-        """Counts that a record of a side has a field of the benchmark, if one of these is."""
+    def _count_with_fields(self, side: int, fields: Iterable[str]) -> None:
+        """Counts the side once as having fields of the benchmark, if one of `fields` is."""
         if not self._plan.columns[side].scored.isdisjoint(fields):
             self._fieldless.remove(side)
             self._counts.add(side, WITH_FIELDS)
 
-    def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
-        """Removes from `absent` the columns in which a record has a value."""
+    def _count_columns(self, side: int, record: EncodedRecord) -> None:
+        """Counts the columns in which a record is the first of the side with a value."""
+        absent = self._absent[side]
         names = tuple(sorted(absent))
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             for name, value in zip(names, _columns_reader(names).read(record), strict=True):
@@ -313,7 +314,7 @@ class ReadPart(RecordIntake):
             if side in self._fieldless:
                 # The columns of a file are fields of all its records, though its rows have no nulls.
                 fields = plan.columns[side].fields
-                self._look_among(side, fields.whole(known_fields(part.file, fields) or ()))
+                self._count_with_fields(side, fields.whole(known_fields(part.file, fields) or ()))
         reader.close()
 
     def _is_full(self) -> bool:
@@ -376,7 +377,7 @@ class EncodeBundle(RecordIntake):
                 is_unpacked = True
                 if self._encoder.side in self._fieldless:
                     nulls = [str(name) for name, value in fields_of(record).items() if value is None]
-                    self._look_among(self._encoder.side, self._fields.whole(self._fields.present(nulls)))
+                    self._count_with_fields(self._encoder.side, self._fields.whole(self._fields.present(nulls)))
                 self._whole = present_fields(record, self._structured)
                 fields = needed_fields(self._whole, self._read)
                 check_texts(fields, self._texts)
