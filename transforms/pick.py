@@ -13,7 +13,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import apache_beam as beam
 import msgspec
@@ -25,7 +25,7 @@ from .sample_changes import FLIPS, MAX_DETAILS_BYTES, kind_of_change
 from .scored import NO_DETAILS, PairedSample, ScoredSample, Worst
 
 Why = Literal["lost", "won", "flip", "worst", "metric", "slice", "random", "listed"]
-PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "metric", "slice", "random", "listed")
+PREFERENCE: tuple[Why, ...] = get_args(Why)
 """The reasons to pick a sample, the best first; one that is only listed is not shown."""
 PER_GROUP = 3
 """How many of the worst samples are shown by each per-sample metric, and of each group of slices."""

@@ -81,7 +81,7 @@ def _options(options: Any, benchmark: str, kind: type[msgspec.Struct]) -> dict[s
     """Returns the options; raises UsageError if one is not of this kind, such as a setting, which is an argument."""
     if not isinstance(options, Mapping | None):
         raise UsageError(f"{benchmark}: options: must be a mapping of names to values, not {type(options).__name__}")
-    shared, own = ({field.encode_name for field in msgspec.structs.fields(each)} for each in (Settings, kind))
+    shared, own = settings.keys_of(Settings), settings.keys_of(kind)
     for name in options or {}:
         if name in shared:
             raise UsageError(f"{benchmark}: options: {name} is a setting of every benchmark, not an option of this one")

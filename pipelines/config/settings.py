@@ -173,7 +173,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         problem = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
         raise UsageError(f"{source}: benchmark: {problem}; allowed: {known}")
     kind = check_benchmark(name)
-    shared, own = _keys(Settings), _keys(kind.options_type)
+    shared, own = keys_of(Settings), keys_of(kind.options_type)
     for key in raw:
         if key not in shared | own:
             raise unknown_key(source, key, shared | own, name)
@@ -210,7 +210,7 @@ def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
     except BrokenBenchmark as error:
         raise UsageError(str(error)) from error
     # Only this layer knows the settings, so the registry cannot check it.
-    if taken := sorted(_keys(Settings) & _keys(kind.options_type)):
+    if taken := sorted(keys_of(Settings) & keys_of(kind.options_type)):
         problem = f"options_type: {taken[0]} is a setting of every benchmark; give the option another name"
         raise UsageError(f"the benchmark {name}: {problem}")
     return kind
@@ -222,7 +222,8 @@ def unknown_key(source: str, key: Any, allowed: Collection[str], benchmark: str)
     return UsageError(f"{source}: {truncated(str(key), 80)}: unknown key{near}; allowed for {benchmark}: {known}")
 
 
-def _keys(kind: type[msgspec.Struct]) -> set[str]:
+def keys_of(kind: type[msgspec.Struct]) -> set[str]:
+    """Returns the names of the fields of a struct in a configuration."""
     return {field.encode_name for field in msgspec.structs.fields(kind)}
 
 

@@ -16,7 +16,7 @@ from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import MAX_SHOWN_BYTES
-from ...transforms.sample_changes import ChangedRecords, Text
+from ...transforms.sample_changes import SIDES, ChangedRecords, Text
 from .document import Card, CardSide
 from .samples import rounded
 from .text import drawable, one_line
@@ -29,7 +29,6 @@ TOO_MANY = "this page holds enough of them; beamscore draw writes it"
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
 LINE_LENGTH = 88
-SIDES = ("baseline", "candidate")
 
 
 class Side(NamedTuple):

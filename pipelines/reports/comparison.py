@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
+from ...transforms.sample_changes import SIDES
 from ..config.errors import UsageError, error_line
 from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..inputs.inputs import Inputs, find_inputs
@@ -21,7 +22,7 @@ from ..runs.numbers import percent
 from ..runs.provenance import input_sides
 from . import document as doc
 from .against import page_link
-from .cards import SIDES, within_limit
+from .cards import within_limit
 from .evaluation import provenance_blocks
 from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .render import Reports, write_reports
@@ -46,7 +47,7 @@ class ComparisonPage:
     comparison, as the user calls it. changes: the list of the changed samples.
     """
 
-    runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
+    runs: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     links: tuple[str | None, str | None] = (None, None)
     command: tuple[str, ...] = ()
     count: int = 0

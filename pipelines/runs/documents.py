@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
@@ -251,7 +251,7 @@ class StoredProvenance(msgspec.Struct, frozen=True):
     inputs: dict[str, Any]
 
 
-WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
+WORST_LAST: tuple[Word, ...] = get_args(Word)
 
 
 def worst_verdict(verdicts: Iterable[Any]) -> Word | None:
