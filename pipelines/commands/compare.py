@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import apache_beam as beam
+import msgspec
 import numpy as np
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -189,33 +190,33 @@ def plan_comparison(
     labels = [side.sums.slices.keys() for side in sides]
     setting = ComparisonSetting(
         benchmark,
-        (baseline.run.path, baseline.system),
-        (candidate.run.path, candidate.system),
-        tuple(benchmark.values(sums)),
-        corpora,
-        settings,
-        tuple(differences),
-        (tuple(sorted(labels[0] - labels[1])), tuple(sorted(labels[1] - labels[0]))),
-        threshold,
-        " against ".join(dict.fromkeys(side.run.summary.signature for side in (candidate, baseline))),
+        baseline=(baseline.run.path, baseline.system),
+        candidate=(candidate.run.path, candidate.system),
+        metrics=tuple(benchmark.values(sums)),
+        corpora=corpora,
+        settings=settings,
+        differences=tuple(differences),
+        one_sided=(tuple(sorted(labels[0] - labels[1])), tuple(sorted(labels[1] - labels[0]))),
+        threshold=threshold,
+        signature=" against ".join(dict.fromkeys(side.run.summary.signature for side in (candidate, baseline))),
     )
     others = candidate.run.configuration.slice_columns()
-    slices = [each for each in configuration.slice_columns() if each in others]
-    columns = tuple(dict.fromkeys(column for each in slices for column in each))
+    common = [text for text, each in zip(settings.slices, configuration.slice_columns(), strict=True) if each in others]
+    shared = replace(configuration, settings=msgspec.structs.replace(settings, slices=common))
     bits = {metric: 1 << number for number, metric in enumerate(setting.metrics)}
     depending = dependencies(benchmark, sums).items()
     main = benchmark.sample_metric_names().index(benchmark.main_sample_metric().name)
     compare = ComparePlan(
-        columns,
-        tuple(tuple(columns.index(column) for column in each) for each in slices),
-        Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed),
-        SwapWeights(seed=settings.bootstrap.seed),
-        {name: sum(bits.get(metric, 0) for metric in metrics) for name, metrics in depending},
-        (1 << len(setting.metrics)) - 1,
-        max(units_needed(settings.bootstrap.confidence), MIN_DIFFERING_UNITS),
-        ChangePlan(tuple(benchmark.sample_metrics), main, threshold, most),
-        benchmark.sliced_columns,
-        (repeats_of(corpora[0]), repeats_of(corpora[1])),
+        columns=shared.columns(),
+        slices=shared.slice_indexes(),
+        bootstrap=Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed),
+        swaps=SwapWeights(seed=settings.bootstrap.seed),
+        masks={name: sum(bits.get(metric, 0) for metric in metrics) for name, metrics in depending},
+        all_metrics=(1 << len(setting.metrics)) - 1,
+        units_needed=max(units_needed(settings.bootstrap.confidence), MIN_DIFFERING_UNITS),
+        changes=ChangePlan(tuple(benchmark.sample_metrics), main, threshold, most),
+        sliced=benchmark.sliced_columns,
+        repeats=(repeats_of(corpora[0]), repeats_of(corpora[1])),
     )
     plan = ComparisonPlan(baseline, candidate, setting, compare)
     for table in plan.tables():
