@@ -64,7 +64,7 @@ class DeduplicateAndPair(beam.DoFn):
     records it has, of one sample or of many.
     """
 
-    def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH, repeats: Collection[int] = ()) -> None:
+    def __init__(self, names: list[str], batch: int, repeats: Collection[int]) -> None:
         self._names = names
         self._systems = range(len(names))
         self._batch = batch

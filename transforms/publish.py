@@ -206,13 +206,12 @@ class StageBundles(beam.DoFn):
         self._suffix = suffix
         self._open_writer = open_writer
         self._file_s = file_s
-        self._name = ""
         self._stream: BinaryIO | None = None
         self._writer: Writer | None = None
 
     def start_bundle(self) -> None:
         """Starts without a file: a bundle without elements writes none."""
-        self._name, self._writer = "", None
+        self._writer = None
         self._ended: list[str] = []
 
     def teardown(self) -> None:
@@ -245,7 +244,6 @@ class StageBundles(beam.DoFn):
                 stream.close()
             beat_from_worker(self._folder.output, self._folder.run_id)
             self._ended.append(self._name)
-            self._name = ""
 
     def _open(self) -> Writer:
         self._opened = time.monotonic()

@@ -119,10 +119,7 @@ def comparison_reports(
 
 
 def comparison_document(
-    comparison: Mapping[str, Any],
-    benchmark: AnyBenchmark,
-    page: ComparisonPage,
-    first: Sequence[Mapping[str, Any]] = (),
+    comparison: Mapping[str, Any], benchmark: AnyBenchmark, page: ComparisonPage, first: Sequence[Mapping[str, Any]]
 ) -> doc.Document:
     """Returns the document of a comparison without the samples that changed."""
     kind = type(benchmark)

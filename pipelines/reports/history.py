@@ -48,7 +48,7 @@ class HistorySources:
     folder: str
     output: str
     histories: Sequence[History]
-    table: Any = None
+    table: Any
     unreadable: Sequence[str] = ()
     command: Sequence[str] = ()
     blessed: Run | None = None
@@ -298,8 +298,6 @@ def _slices(
     history: History, place: Mapping[str, int], systems: Sequence[str], table: Any
 ) -> tuple[list[doc.Series], int]:
     """Returns the series of the slices, largest slices first, and how many series are left out."""
-    if table is None:
-        return [], 0
     metrics = list(history.metrics)
     condition = pc.field("benchmark") == history.benchmark
     condition &= (pc.field("slice") != "") & is_one_of("metric", metrics) & is_one_of("run", place)

@@ -34,11 +34,11 @@ _HASHES = 1 << 32
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def page_rows(rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int | None = None) -> SampleTable:
+def page_rows(rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int) -> SampleTable:
     """Returns the rows of an Arrow table for the page, in the order of the table; see `sort_worst_first`.
 
-    total: the number of rows of the run, by default of `rows`. A column with more than 10,000 distinct labels cannot be
-    filtered by, and is left out.
+    total: the number of rows of the run. A column with more than 10,000 distinct labels cannot be filtered by, and is
+    left out.
     """
     slices: dict[str, Sequence[SliceValue]] = {
         name.removeprefix(SLICE_PREFIX): slice_column(rows[name])
@@ -47,7 +47,7 @@ def page_rows(rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], to
     }
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
-        rows.num_rows if total is None else total,
+        total,
         [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
         [number[system] for system in rows["system"].to_pylist()],
         rows["status"].to_pylist(),

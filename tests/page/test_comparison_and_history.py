@@ -127,7 +127,7 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
         side = CardSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
         cards.append(Card(f"{number}{text}", 0, (text[:100],), (side, side), record, (text[:400],), -0.5))
     sources = ComparisonPage((run, run), (None, None), HOSTILE)
-    document = comparison_document(found, first.configuration.benchmark, sources)
+    document = comparison_document(found, first.configuration.benchmark, sources, ())
     path = folder / "hostile-comparison.html"
     path.write_bytes(render([with_changed(document, found, cards)]))
     chromium.open(path)

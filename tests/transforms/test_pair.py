@@ -33,7 +33,7 @@ def pair(buckets: Sequence[Sequence[list[tuple[bytes, bytes]]]], batch: int = 10
     """Pairs a bundle of buckets, each of blocks of records; returns the batches, the quarantine and the outcomes."""
     # As a runner gives the blocks of a bucket: they can be iterated, but not indexed or counted.
     packed = [(number, map(BlockFolder().write, bucket)) for number, bucket in enumerate(buckets)]
-    found = bundle(DeduplicateAndPair(NAMES, batch), *packed)
+    found = bundle(DeduplicateAndPair(NAMES, batch, ()), *packed)
     return found["main"], found["quarantine"], dict(found["outcomes"])
 
 

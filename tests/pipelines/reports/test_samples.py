@@ -31,7 +31,7 @@ def rows(scores: list[float | None], errors: list[float | None], **slices: list[
 
 def test_the_worst_come_first_and_those_without_a_value_last() -> None:
     found = rows([0.5, None, -0.00001, 0.123456], [1.0, 2.0, 0.0, None], source=['"web"', "null", "[]", '["a", 1]'])
-    table = samples.page_rows(samples.sort_worst_first(found, SPECS), ["a"], SPECS)
+    table = samples.page_rows(samples.sort_worst_first(found, SPECS), ["a"], SPECS, 4)
     assert (table.ids, table.total) == (["s2", "s3", "s0", "s1"], 4)
     assert table.metrics == {"score": [0, 0.1235, 0.5, None], "errors": [0, None, 1, 2]}
     assert table.slices == {"source": [[], ["a", "1"], "web", "null"]}
@@ -54,7 +54,7 @@ def test_a_slice_finds_its_own_samples_by_the_columns_of_its_label(values: list[
     """A filter by all columns of a label passes the samples that are in a slice with it, and no others."""
     names, zeros = ("a,b=c", "kind"), [0.0] * len(values)
     cells = {name: [json.dumps(each[place]) for each in values] for place, name in enumerate(names)}
-    table = samples.page_rows(rows([*zeros], [*zeros], **cells), ["a"], SPECS)
+    table = samples.page_rows(rows([*zeros], [*zeros], **cells), ["a"], SPECS, len(values))
     labels = [{each.label for each in slices_of(names, [(0,), (0, 1)], sample)} for sample in values]
     for label in set().union(*labels):
         wanted = samples.columns_of(label)
@@ -74,7 +74,7 @@ def test_the_cells_of_a_matrix_find_the_samples_that_they_count() -> None:
 
 
 def test_distributions_count_every_value_once() -> None:
-    table = samples.page_rows(rows([0.0, 1.0, 0.5, 0.5], [0.0, 3.0, 1.0, 1.0]), ["a", "b"], SPECS)
+    table = samples.page_rows(rows([0.0, 1.0, 0.5, 0.5], [0.0, 3.0, 1.0, 1.0]), ["a", "b"], SPECS, 4)
     score, errors = samples.distributions(table, SPECS, 2)
     assert [sum(counts) for counts in score.counts] == [4, 0]
     assert score.quartiles == ((0.0, 0.375, 0.5, 0.625, 1.0), ())

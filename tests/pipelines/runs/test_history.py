@@ -47,12 +47,13 @@ def nights(*days: float) -> list[str]:
 
 def text_of(found: History) -> str:
     """Returns history.md with single spaces."""
-    report = history_reports(HistorySources("nowhere", "nowhere", [found]), with_page=False).files["history.md"]
+    sources = HistorySources("nowhere", "nowhere", [found], SCHEMA.empty_table())
+    report = history_reports(sources, with_page=False).files["history.md"]
     return "\n".join(" ".join(line.split()) for line in report.decode().splitlines())
 
 
 def document_of(found: History) -> Document:
-    return build_history(HistorySources("nowhere", "nowhere", [found]), found)
+    return build_history(HistorySources("nowhere", "nowhere", [found], SCHEMA.empty_table()), found)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +240,7 @@ def test_gates_of_the_last_night_are_lines_of_its_metrics(tmp_path: Path) -> Non
     stored = [*({"metric": "exact_match", **each} for each in gates), {"metric": "similarity", "minimum": 0}]
     write(run, {**json.loads(run.read_bytes()), "gates": stored})
     found = history([row(0, 0.9), row(0, 0.9, system="theirs")])
-    nights = build_history(HistorySources(str(tmp_path), str(tmp_path), [found]), found).history
+    nights = build_history(HistorySources(str(tmp_path), str(tmp_path), [found], SCHEMA.empty_table()), found).history
     assert nights is not None
     against_baseline = " of ours: not worse than baseline, margin"
     lines = [(0.5, ": at least 0.5"), (0.875, ": at most 0.875"), (0.5, f"{against_baseline} 0.25")]
