@@ -217,10 +217,10 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
                 problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
             if size > limits.record_bytes:
                 message = too_large(size, limits.record_bytes)
-                yield Row(position, None, b"\xc0", message, "too_large", line)
+                yield Row(position, None, error=message, cause="too_large", line=line)
             elif problem:
                 shown = msgspec.msgpack.encode(record.text[:MAX_QUARANTINED_LENGTH].decode("utf-8", "replace"))
-                yield Row(position, None, shown, problem, "unreadable", line)
+                yield Row(position, None, shown, error=problem, line=line)
             else:
                 row = rows.of_text(position, {name: record.fields[index] for index, name in used_columns})
                 yield msgspec.structs.replace(row, line=line)
@@ -354,7 +354,7 @@ class Row(msgspec.Struct, frozen=True):
 
     number: int
     sample_id: Any
-    payload: bytes
+    payload: bytes = b"\xc0"
     error: str | None = None
     cause: Cause = "unreadable"
     line: int = 0
@@ -381,7 +381,7 @@ class RowsOfBatch:
         json_columns = [field.name for field in batch.schema if _holds_json(field, self._structured)]
         for number, record in enumerate(converted(batch), first):
             if isinstance(record, str):
-                yield Row(number, None, b"\xc0", record)
+                yield Row(number, None, error=record)
             else:
                 yield self._of_record(number, record, json_columns)
 
@@ -405,6 +405,7 @@ class RowsOfBatch:
             for name in json_columns:
                 if name in record:
                     self._parse(record, name)
+            # In a column of Parquet's JSON type the id is known only once that is parsed.
             if json_columns:
                 sample_id = self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
             record = self._fields.of_values(record)
@@ -416,9 +417,9 @@ class RowsOfBatch:
                     raise ValueError(f"field {name} {problem}")
             payload, encoding = _encoded(record)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            return Row(number, sample_id, b"\xc0", str(error) or type(error).__name__)
+            return Row(number, sample_id, error=str(error) or type(error).__name__)
         if len(payload) > self._limits.record_bytes:
-            return Row(number, sample_id, b"\xc0", too_large(len(payload), self._limits.record_bytes), "too_large")
+            return Row(number, sample_id, error=too_large(len(payload), self._limits.record_bytes), cause="too_large")
         return Row(number, sample_id, payload, encoding=encoding)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
