@@ -36,7 +36,7 @@ JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Exports; the verdicts of the run do not change the exit code."""
-    for name in {each for names in EXPORTS.values() for each in names} - {*EXPORTS[parsed.to]}:
+    for name in sorted({each for names in EXPORTS.values() for each in names} - {*EXPORTS[parsed.to]}):
         if getattr(parsed, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')}: has no effect on --to {parsed.to}")
     if parsed.relationship not in (None, *RELATIONSHIPS):

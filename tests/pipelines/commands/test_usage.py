@@ -146,7 +146,7 @@ USAGE = {
     "convert chart --input x/day=1/*.json --output o.jsonl": "--input json=x/day=1/*.json: no file matches; ",
     "convert chart --input a.json --output .parquet": "--output .parquet: must end with .jsonl, ",
     "convert chart --input a.json --output folder.jsonl": "--output folder.jsonl: this is a folder; ",
-    "export run --to junit --model x": "--model: has no effect on --to junit",
+    "export run --to junit --task a --model b --experiment c --dataset d": "--dataset: has no effect on --to junit",
     "export run --to mlflow --output x": "--output: has no effect on --to mlflow",
     "export run --to every-eval-ever --relationship friend": "--relationship friend: must be one of first_party, ",
     "export run --to junit": "run: there are no verdicts to export; the configuration of the run has no gates",
