@@ -131,9 +131,8 @@ class ScoreBatch(beam.DoFn):
 
 BYTES_HELD = 64 << 20
 
-
 _KEYS = msgspec.msgpack.Decoder(SliceKey)
-"""Slices are grouped by the bytes of their keys: equal keys have equal bytes."""
+"""Decodes the keys by which slices are grouped: equal keys have equal bytes."""
 
 
 class SumSlices(beam.DoFn):

@@ -181,7 +181,7 @@ def hash_of(record: EncodedRecord, kind: type[msgspec.Struct]) -> str | None:
 
 
 class BatchDecoder:
-    """Decodes the records of samples, and the columns that the run needs. plan: as given."""
+    """Decodes the records of samples, and the columns that the run needs."""
 
     def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan

@@ -13,7 +13,7 @@ from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, error_line, shown
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
-from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
+from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
 from ..runs.named import age_warnings, below, load_baseline, luck_warnings, named_runs, read_text
@@ -39,14 +39,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     if blessed is not None:
         # A blessed run that is better than the recent nights makes them look worse than they are.
         for history in series:
-            nights = recent_nights(history)
-            if len(nights) >= MIN_NIGHTS:
-                try:
-                    median = Run.read(run_path(parsed.folder, median_night(nights, history.metrics).run))
-                    lucky = luck_warnings(history.metrics, blessed, median)
-                    warn([f"{text}; see beamscore bless" for text in lucky])
-                except UsageError as error:
-                    warn([str(error)])
+            _warn_of_luck(parsed.folder, history, blessed)
     sources = HistorySources(parsed.folder, output, series, table, unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about.get(PAGE_PROBLEM)
@@ -115,6 +108,17 @@ def _read_index(folder: str) -> tuple[Any, list[str]]:
         raise UsageError(f"{folder}: {problem}")
     warn(unreadable)
     return table, unreadable
+
+
+def _warn_of_luck(folder: str, history: History, blessed: Run) -> None:
+    nights = recent_nights(history)
+    if len(nights) < MIN_NIGHTS:
+        return
+    try:
+        median = Run.read(run_path(folder, median_night(nights, history.metrics).run))
+        warn([f"{text}; see beamscore bless" for text in luck_warnings(history.metrics, blessed, median)])
+    except UsageError as error:
+        warn([str(error)])
 
 
 def _blessed(folder: str) -> Run | None:

@@ -529,9 +529,8 @@ def rejection_notes(systems: Mapping[str, Any], settings: Settings, causes: Sequ
 def _rejections(
     name: str, coverage: Mapping[str, Any], causes: Sequence[QuarantineCause]
 ) -> Iterator[tuple[str, float, str, str]]:
-    """Yields the count as text, the share, the most frequent cause, and the status of the samples without their record.
-
-    That is for each side with rejected records.
+    """Yields for each side with rejected records: the count as text, the share, the most frequent cause, and the status
+    of the samples without their record.
     """
     sides = (
         ("ground_truth", "ground_truth", "ground-truth records", "rejected"),

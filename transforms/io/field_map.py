@@ -206,7 +206,7 @@ _KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
 def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
     """Returns the sample_id of a JSON record, and the record under the names of the benchmark.
 
-    Also why it is rejected, as cause and message; without a sample_id that can be read, that is empty.
+    Also why it is rejected, as cause and message. The sample_id is empty if it cannot be read.
     """
     try:
         text = fields.of_json(text)
