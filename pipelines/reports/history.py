@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ...transforms.rows import is_one_of
 from ..config.errors import UsageError
+from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, stored_failures
 from ..runs.history import History, Night, Point
 from ..runs.history_index import run_path
@@ -154,6 +155,14 @@ def _failures(last: Run | None) -> list[RecordFailure]:
         return []
 
 
+def _gate_verdicts(last: Run | None) -> list[GateVerdict] | None:
+    """Returns the verdicts of the last run; None if they cannot be read."""
+    try:
+        return msgspec.convert(last.summary.gates, list[GateVerdict]) if last else None
+    except msgspec.ValidationError:
+        return None
+
+
 def _verdict(
     last: Run | None,
     history: History,
@@ -170,7 +179,7 @@ def _verdict(
             slices.append(doc.Slice(one_line(label), systems.index(system), None, (), cells, columns_of(label)))
     lead = lead_first(history.kind)
     judged = judge_difference(lead, history.metrics, differences, slices, systems, "Tonight")
-    return judge_nights(history, lead, systems, judged, _failures(last))
+    return judge_nights(history, lead, systems, judged, _gate_verdicts(last), _failures(last))
 
 
 def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[str, BaselineDiff]]:

@@ -172,7 +172,7 @@ def judge_run(
     """
     sentence = _measured(summary, benchmark)
     systems = list(summary["systems"])
-    reasons = [*_failed(failures, systems), *(_judged(each, systems) for each in gates if each.verdict != "pass")]
+    reasons = [*_failed(failures, systems), *_judged(gates, systems)]
     judgement: Judgement = "not judged"
     if gates or failures:
         judgement = "fail" if failures else worst_verdict(each.verdict for each in gates if each.blocks) or "pass"
@@ -193,13 +193,16 @@ def _failed(failures: Iterable[RecordFailure], systems: Sequence[str]) -> Iterat
         yield Link(each.text, {"status": each.status} if each.status else {}, systems.index(each.system))
 
 
-def _judged(gate: GateVerdict, systems: Sequence[str]) -> Link:
-    """Returns the verdict of a gate, linked to the samples that it is about."""
-    of = f" of {gate.system}" if gate.system and len(systems) > 1 else ""
-    advisory = ", advisory" if gate.tier == "advisory" else ""
-    filters = {f"slice.{name}": value for name, value in columns_of(gate.slice or "").items()}
-    system = systems.index(gate.system) if gate.system in systems else None
-    return Link(f"{gate.gate}{of} ({gate.verdict}{advisory}): {gate.reason}", filters, system)
+def _judged(gates: Iterable[GateVerdict], systems: Sequence[str]) -> Iterator[Link]:
+    """Yields the verdicts of the gates that did not pass, each linked to the samples that it is about."""
+    for gate in gates:
+        if gate.verdict == "pass":
+            continue
+        of = f" of {gate.system}" if gate.system and len(systems) > 1 else ""
+        advisory = ", advisory" if gate.tier == "advisory" else ""
+        filters = {f"slice.{name}": value for name, value in columns_of(gate.slice or "").items()}
+        system = systems.index(gate.system) if gate.system in systems else None
+        yield Link(f"{gate.gate}{of} ({gate.verdict}{advisory}): {gate.reason}", filters, system)
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str:
@@ -229,12 +232,13 @@ def judge_nights(
     lead: Sequence[str],
     systems: Sequence[str],
     against: Verdict | None,
+    gates: Sequence[GateVerdict] | None,
     failures: Sequence[RecordFailure],
 ) -> Verdict:
     """Returns the verdict of the last run: by its gates, else by its differences from the last comparable night.
 
-    lead: the metrics, the lead metric first. systems: of all runs. against: the verdict on its differences. failures:
-    why it fails, other than its gates.
+    lead: the metrics, the lead metric first. systems: of all runs. against: the verdict on its differences. gates: its
+    verdicts; None if they can no longer be read. failures: why it fails, other than its gates.
     """
     latest = history.nights[-1]
     judgement: Judgement = "not judged" if against is None else against.judgement
@@ -259,8 +263,12 @@ def judge_nights(
         sentence += f". {'; '.join(clauses)}." if clauses else "."
     # Of what lost since the last night, its page knows nothing: it is compared with a baseline of its own, if any.
     moved = [msgspec.structs.replace(each, filters={}) for each in (against.reasons if against else ())]
-    reasons = [*_failed(failures, systems), *_reasons(history, systems), *moved]
-    return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
+    reasons = [*_failed(failures, systems), *_reasons(history, systems)]
+    if gates is not None:
+        reasons += _judged(gates, systems)
+    elif latest.gates in _WORST_FIRST:
+        reasons.append(Link(f"the gates of the run say {latest.gates}"))
+    return Verdict(judgement, sentence, (*reasons, *moved), against.lost if against else ())
 
 
 def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
@@ -276,12 +284,3 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     for drop in history.drops:
         if drop.night is latest:
             yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))
-    verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
-    for (system, metric), verdict in verdicts.items():
-        if verdict in _WORST_FIRST:
-            # The verdict of the night is the worst of those that block.
-            blocks = worst_verdict([verdict, latest.gates]) == latest.gates
-            more = "" if blocks else ", but does not block"
-            yield Link(f"{metric} of {system}: its gate says {verdict}{more}", {}, systems.index(system))
-    if latest.gates not in ("", "pass", *verdicts.values()):
-        yield Link(f"a gate on a slice, or on what the run does not have, says {latest.gates}", {})

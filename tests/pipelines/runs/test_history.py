@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.pipelines.reports.document import Document, GateLine
+from beamscore.pipelines.reports.document import Document, GateLine, Link
 from beamscore.pipelines.reports.history import HistorySources, build_history, history_reports
 from beamscore.pipelines.runs.history import Change, History, histories, median_night, recent_nights
 from beamscore.pipelines.runs.history_index import SCHEMA, run_path
@@ -220,27 +220,29 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
     told = [line for line in text.split("## Nights")[1].splitlines() if "night-" in line]
     assert [line.split("|")[-2].strip() for line in told] == ["fail", "pass", "pass", "", ""]
     headline = document_of(found).verdict
-    assert headline.judgement == "fail"
-    assert [reason.text for reason in headline.reasons[:2]] == [
-        "exact_match of ours: its gate says invalid",
-        "a gate on a slice, or on what the run does not have, says fail",
-    ]
-    (reason,) = document_of(history([row(0, 0.9, verdict="fail", gates="pass")])).verdict.reasons
-    assert reason.text == "exact_match of ours: its gate says fail, but does not block"
+    assert (headline.judgement, headline.reasons) == ("fail", (Link("the gates of the run say fail"),))
 
 
-def test_gates_of_the_last_night_are_lines_of_its_metrics(tmp_path: Path) -> None:
-    """Those of slices and of other metrics are not; a gate of an earlier version may have no margin.
+def test_gates_of_the_last_night_are_reasons_and_lines_of_its_metrics(tmp_path: Path) -> None:
+    """Those of slices and of other metrics are no lines; a gate of an earlier version may have no margin.
 
     Only against a baseline the bounds of two systems differ.
     """
     against: dict[str, Any] = {"system": "ours", "not_worse_than": "baseline", "reference": 0.75}
-    gates = [{"minimum": 0.5}, {"maximum": 0.875}, {**against, "margin": 0.25}, against, {"slice": "a=1", "minimum": 0}]
+    fails: dict[str, Any] = {"verdict": "fail", "minimum": 0.5}
+    gates = [{**fails, "tier": "advisory"}, {"maximum": 0.875}, {**against, "margin": 0.25}, against]
+    gates += [{**fails, "slice": "a=1", "blocks": True}, {"metric": "similarity", "minimum": 0}]
+    known: dict[str, Any] = {"gate": "g", "tier": "blocking", "system": None, "metric": "exact_match", "slice": None}
+    known |= {"judge": "interval", "verdict": "pass", "blocks": False, "reason": "low"}
     run = write_run(tmp_path / "night-000.0", [finished_row("s", 1.0)]) / "summary.json"
-    stored = [*({"metric": "exact_match", **each} for each in gates), {"metric": "similarity", "minimum": 0}]
-    write(run, {**json.loads(run.read_bytes()), "gates": stored})
-    found = history([row(0, 0.9), row(0, 0.9, system="theirs")])
-    nights = build_history(HistorySources(str(tmp_path), str(tmp_path), [found], SCHEMA.empty_table()), found).history
+    write(run, {**json.loads(run.read_bytes()), "gates": [known | each for each in gates]})
+    found = history([row(0, 0.9, verdict="fail", gates="fail"), row(0, 0.9, system="theirs", gates="fail")])
+    document = build_history(HistorySources(str(tmp_path), str(tmp_path), [found], SCHEMA.empty_table()), found)
+    assert document.verdict.reasons == (
+        Link("g (fail, advisory): low", {}),
+        Link("g (fail): low", {"slice.a": "1"}),
+    )
+    nights = document.history
     assert nights is not None
     against_baseline = " of ours: not worse than baseline, margin"
     lines = [(0.5, ": at least 0.5"), (0.875, ": at most 0.875"), (0.5, f"{against_baseline} 0.25")]
