@@ -283,4 +283,6 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
             yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")
     for drop in history.drops:
         if drop.night is latest:
-            yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))
+            # Samples of which only repeats are missing are scored.
+            filters = {"status": "missing_prediction"} if latest.coverage[drop.system].missing else {}
+            yield Link(f"{drop.system}: {drop}", filters, systems.index(drop.system))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import msgspec
@@ -48,11 +48,17 @@ class Point:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The sample counts of a system on one night. missing: samples without a prediction."""
+    """The sample counts of a system on one night, named as in history.parquet. missing: samples without a prediction.
+
+    repeats: those of all samples that are not rejected; 0 in a run without repeats. missing_repeats: those of them
+    without a prediction.
+    """
 
     scored: int
     missing: int
     rejected: int
+    repeats: int
+    missing_repeats: int
 
     @property
     def samples(self) -> int:
@@ -61,12 +67,16 @@ class Coverage:
 
     @property
     def unscored(self) -> float:
-        """The share of samples without a score; 0 if there are no samples."""
-        return (self.missing + self.rejected) / self.samples if self.samples else 0.0
+        """The share of samples without a score, each repeat as a part of its sample; 0 if there are no samples."""
+        missing: float = self.missing
+        if self.repeats:
+            missing = (self.scored + self.missing) * self.missing_repeats / self.repeats
+        return (missing + self.rejected) / self.samples if self.samples else 0.0
 
     def __str__(self) -> str:
         """Returns the counts as text, such as `171 of 396 samples scored, 225 without a prediction`."""
-        counts = {"without a prediction": self.missing, "rejected": self.rejected}
+        repeats = f"repeat{'s' * (self.missing_repeats != 1)} without a prediction"
+        counts = {"without a prediction": self.missing, repeats: self.missing_repeats, "rejected": self.rejected}
         parts = [f"{count:,} {what}" for what, count in counts.items() if count]
         return ", ".join([f"{self.scored:,} of {self.samples:,} samples scored", *parts])
 
@@ -148,8 +158,9 @@ class CoverageDrop:
 
     def __str__(self) -> str:
         """Returns the drop as text, with the shares in percent."""
-        unscored = self.night.coverage[self.system].unscored
-        text = f"{100 * unscored:.1f} % of the samples were not scored"
+        coverage = self.night.coverage[self.system]
+        what = "repeats of samples" if coverage.repeats else "samples"
+        text = f"{100 * coverage.unscored:.1f} % of the {what} were not scored"
         return text if self.usual is None else f"{text}, {100 * self.usual:.1f} % on the nights before"
 
 
@@ -216,7 +227,7 @@ def _nights(table: Any) -> dict[str, list[Night]]:
                 derived=msgspec.json.decode(row["derived"] or "{}"),
             ),
         )
-        night.coverage[row["system"]] = Coverage(row["scored"] or 0, row["missing"] or 0, row["rejected"] or 0)
+        night.coverage[row["system"]] = Coverage(**{each.name: row[each.name] or 0 for each in fields(Coverage)})
         if row["value"] is None:
             night.unmeasured[row["system"], row["metric"]] = row["verdict"]
         else:

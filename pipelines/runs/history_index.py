@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree
+from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError, error_line
 from .causes import unscored_of
 from .differences import file_versions, scoring_hash
@@ -32,6 +33,7 @@ SCHEMA = pa.schema(
         *(("ground_truth", pa.string()), ("system", pa.string()), ("slice", pa.string()), ("metric", pa.string())),
         *((name, pa.float64()) for name in ("value", "low", "high", "error", "units")),
         *((name, pa.int64()) for name in ("samples", "scored", "missing", "rejected")),
+        *((name, pa.int64()) for name in (COUNTED_REPEATS, MISSING_REPEATS)),
         *(("verdict", pa.string()), ("gates", pa.string()), ("derived", pa.string())),
     ]
 )
@@ -39,7 +41,8 @@ SCHEMA = pa.schema(
 the options by which samples are scored, and of the file of FILE.py:CLASS behind a blank. ground_truth: the
 fingerprint. slice: empty for all samples. value: null too if nothing of the system was scored. error: the standard
 error; null in a run of a version that did not write it. samples: of the slice; scored, missing, rejected: how many of
-them are so, missing without a prediction. verdict: the worst of the gates on this metric, else null. gates: the worst
+them are so, missing without a prediction. repeats: of the samples that are not rejected; missing_repeats: how many of
+them have no prediction; null without any. verdict: the worst of the gates on this metric, else null. gates: the worst
 verdict of the gates that change the exit code, else pass; null if the run has no gates. derived: the formulas of the
 derived metrics of the run by name, as JSON; null if it has none."""
 
@@ -175,6 +178,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
                 "scored": counts.get("scored", 0),
                 "missing": counts.get("missing_prediction", 0),
                 "rejected": counts.get("rejected", 0),
+                **{name: part.coverage.get(name) for name in (COUNTED_REPEATS, MISSING_REPEATS)},
             }
             for metric, value in values.items():
                 low, high = part.intervals.get(metric) or (None, None)

@@ -135,6 +135,15 @@ def test_a_night_behind_a_break_is_compared_with_the_one_before_it(scores: Path,
     text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
     assert "compared with deep/2026-01-03. exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4" in text
+    # With three repeats of each sample, 12 more of which lack a prediction.
+    stored = scores / "2026-01-05" / "summary.json"
+    summary = json.loads(stored.read_bytes())
+    summary["systems"]["predictions"]["coverage"] |= {"repeats": 120, "missing_repeats": 24}
+    finished_runs.write(stored, summary)
+    told = "20.0 % of the repeats of samples were not scored, 0.0 % on the nights before"
+    assert warnings_of(scores) == [f"2026-01-05: predictions: {told}"]
+    text = (scores / "history.md").read_text()
+    assert "\n36 of 40 samples scored, 4 without a prediction, 24 repeats without a prediction.\n" in text
 
 
 def test_runs_of_an_object_store_are_found() -> None:

@@ -182,13 +182,20 @@ def covered(missing: Sequence[int]) -> History:
 )
 def test_a_night_that_scored_fewer_samples_than_usual_is_flagged(missing: list[int], flagged: list[int]) -> None:
     found, last = covered(missing), missing[-1]
+    # So is one whose samples lack one of three repeats each.
+    counts = [{"scored": 390, "rejected": 6, "repeats": 3 * 390, "missing_repeats": n} for n in missing]
+    repeated = history([row(day, 0.9, **each) for day, each in enumerate(counts)])
+    assert [night.coverage["ours"].unscored for night in repeated.nights] == [(n / 3 + 6) / 396 for n in missing]
     assert runs_of(found.drops) == nights(*flagged)
-    text, warned = text_of(found), len(missing) - 1 in flagged
+    text = text_of(found)
     assert (f"{396 - last} of 396 samples scored, {last} without a prediction." in text) == (last > 0)
     for day, count in enumerate(missing):
         (line,) = [line for line in text.split("## Nights")[1].splitlines() if f"night-{day:05.1f}" in line]
         assert f"| {'**' * (day in flagged)}{396 - count} of 396{'**' * (day in flagged)} |" in line
-    assert sum("were not scored" in str(reason.text) for reason in document_of(found).verdict.reasons) == warned
+    for each, filters in ((found, {"status": "missing_prediction"}), (repeated, {})):
+        warned = runs_of(each.drops)[-1:] == runs_of(each.nights[-1:])
+        told = [one.filters for one in document_of(each).verdict.reasons if "were not scored" in str(one.text)]
+        assert told == [filters] * warned
 
 
 def test_what_is_usual_is_the_median_of_thirty_nights() -> None:
