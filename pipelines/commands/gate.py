@@ -106,7 +106,7 @@ def read_baseline(
         baseline = load_baseline(parsed.baseline, labels)
     if output and place_of(baseline.path) == place_of(output):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
-    warn(age_warnings(baseline))
+    warn(age_warnings(baseline, gates.values()))
     # Looks are counted only at a baseline that a text file, not a run, names.
     if baseline.path != parsed.baseline and parsed.baseline.endswith(".txt") and any(map(is_counted, gates.values())):
         baseline.judged, left_out = judged_runs(parsed.baseline, baseline, labels, run)

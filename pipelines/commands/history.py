@@ -6,12 +6,16 @@ import argparse
 import contextlib
 import posixpath
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import msgspec
 
 from ...transforms.io.publication import Layout, check_foreign
 from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, error_line, shown
+from ..config.gates import Gate
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
@@ -35,7 +39,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     series = histories(table)
     for history in series:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
-    blessed = _blessed(parsed.folder)
+    blessed = _blessed(parsed.folder, series)
     if blessed is not None:
         # A blessed run that is better than the recent nights makes them look worse than they are.
         for history in series:
@@ -121,7 +125,15 @@ def _warn_of_luck(folder: str, history: History, blessed: Run) -> None:
         warn([str(error)])
 
 
-def _blessed(folder: str) -> Run | None:
+def _gates(folder: str, series: Iterable[History]) -> Iterator[Gate]:
+    """Yields the gates of the last runs, without those of a run that this version cannot read."""
+    for history in series:
+        with contextlib.suppress(UsageError, msgspec.ValidationError):
+            config = Run.read(run_path(folder, history.nights[-1].run)).summary.config
+            yield from msgspec.convert(config.get("gates", {}), dict[str, Gate]).values()
+
+
+def _blessed(folder: str, series: Iterable[History]) -> Run | None:
     """Returns the run that blessed.txt in the folder names, and warns if it is old; None if there is none."""
     path = posixpath.join(folder, BLESSED)
     try:
@@ -133,6 +145,6 @@ def _blessed(folder: str) -> Run | None:
     except (OSError, ValueError) as error:
         warn([f"{path}: {error_line(error)}"])
     else:
-        warn(age_warnings(blessed))
+        warn(age_warnings(blessed, _gates(folder, series)))
         return blessed
     return None

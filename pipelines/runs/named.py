@@ -16,6 +16,7 @@ from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, error_line
+from ..config.gates import BASELINE, Gate
 from .causes import DAMAGED_COVERAGE, unscored_of
 from .differences import PAIRED, differences
 from .documents import SystemSums
@@ -188,15 +189,19 @@ def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str
     }
 
 
-def age_warnings(run: Run) -> list[str]:
-    """Returns what makes a run doubtful as a baseline: its age, and its own gates that did not pass."""
+def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
+    """Returns what makes a run doubtful as a baseline: its age, and its own gates that did not pass.
+
+    gates: those that may compare with it. If each that does plans for more looks than MAX_BASELINE_DAYS, it may be old.
+    """
+    looks = min((gate.looks for gate in gates if gate.not_worse_than == BASELINE), default=1)
     warnings = []
     try:
         age = (time.time() - seconds(str(run.provenance.get("ended")))) / 86400
     except ValueError:
         warnings.append(f"the baseline {run.path} has no run.json that says when it was made")
     else:
-        if age > MAX_BASELINE_DAYS:
+        if age > MAX_BASELINE_DAYS >= looks:
             days = f"{age:.0f} days old"
             warnings.append(f"the baseline {run.path} is {days}; bless a newer run if this one is outdated")
     failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]

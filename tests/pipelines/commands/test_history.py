@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -252,7 +254,9 @@ def test_no_report_of_others_is_replaced_or_removed(nights: Path, tmp_path: Path
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(name, "mine")]
 
 
-def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tmp_path: Path) -> None:
+def test_the_blessed_run_is_compared_by_the_system_that_is_named(
+    lucky: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rivals = {"worst": tmp_path / "3.jsonl", "best": tmp_path / "1.jsonl"}
     run(tmp_path / "rivals", tmp_path / "t.jsonl", rivals)
     better = f"the baseline {tmp_path}/rivals is better than the median of recent nights by "
@@ -262,6 +266,15 @@ def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tm
     assert f"This run minus the blessed run {tmp_path}/rivals:best, over the same samples" in text
     assert "-0.2000 (" in text.partition("## Against the baseline")[2]  # 8 of 40
     assert better in command("bless", lucky)[2]
+    # Old it may be if the gates of the last night say so.
+    later = time.time() + 86400 * 31.2
+    monkeypatch.setattr("beamscore.pipelines.runs.named.time", SimpleNamespace(time=lambda: later))
+    (lucky / "blessed.txt").write_text("night-2")
+    assert ["is 31 days old" in line for line in warnings_of(lucky)] == [True]
+    summary = json.loads((lucky / "night-3" / "summary.json").read_bytes())
+    summary["config"]["gates"] = {"exact_match": {"not_worse_than": "baseline", "looks": 31}}
+    finished_runs.write(lucky / "night-3" / "summary.json", summary)
+    assert warnings_of(lucky) == []
     (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:gone")
     assert warnings_of(lucky) == ["blessed.txt: the run has no system gone; it has worst, best"]
 
