@@ -1,7 +1,8 @@
 """Evaluates the gates of a run: pass, fail, inconclusive or invalid, each with its numbers and the reason as text.
 
 A bound is judged on the interval of the metric, a comparison on the interval of the paired difference: pass only if
-the whole interval is on the good side, fail if it is on the bad side, else inconclusive. If anything is missing (the
+the whole interval is on the good side, fail if it is on the bad side, else inconclusive, as is what samples that only
+one side measured may hide or explain (see `sides`). If anything is missing (the
 slice, the value, the interval, the baseline), the gate is invalid: no gate passes without something to judge.
 
 A gate with `looks` is judged that often on the same samples, and each look may fail by chance. So it fails only if the
@@ -13,24 +14,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from scipy.special import stdtr
 
 from ...metrics.common.text import nearest
-from ...metrics.repeats import REPEATS, is_of_k
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
-from ...metrics.statistics.measured import Measured, class_families, spec_of
+from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import (
     MIN_DIFFERING_UNITS,
     PairedDifference,
-    distance,
     paired_differences,
-    same_samples,
     widened_error,
 )
-from ...metrics.statistics.sum_table import slices_of
-from ...metrics.statistics.sums import Sums
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError
 from ..config.gates import BASELINE, gate_target
@@ -39,8 +36,9 @@ from .causes import DAMAGED_COVERAGE, QuarantineCause, most_frequent, most_often
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
-from .numbers import count_of, digits_apart
+from .numbers import digits_apart
 from .run import Run
+from .sides import Side, apart, explained, side_of
 
 NIGHTS = 365
 _ONLY_LOOK = "would fail with looks: 1, but not with looks: {}"
@@ -74,24 +72,11 @@ class _Check(NamedTuple):
     interval: Interval | None = None
 
 
-class _Side(NamedTuple):
-    """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. samples: how many were
-    measured. left_out: how many were not: they were rejected, or they lack a prediction and missing predictions are
-    left out; a repeat counts as a part of a sample, except for a metric of k repeats. parts: the slices and classes
-    with samples whose mean the metric is, if it is one."""
-
-    name: str
-    truths: str | None
-    samples: int
-    left_out: int
-    measured: Measured
-    parts: frozenset[str]
-
-
 class _GateEvaluator:
     """Evaluates one gate of a configuration on a system of a run; `system` is empty if there is no other system."""
 
     def __init__(self, configuration: Configuration, run: Run, baseline: Run | None, key: str, system: str) -> None:
+        self.configuration = configuration
         self.settings, self.benchmark = configuration.settings, configuration.benchmark
         self.run, self.baseline, self.key, self.system = run, baseline, key, system
         self.gate = self.settings.gates[key]
@@ -234,9 +219,9 @@ class _GateEvaluator:
         else:
             yield self._difference(paired, look.interval, ours, theirs)
             if self.weekly:
-                yield from self._week(theirs.measured)
+                yield from self._week(ours, theirs)
 
-    def _reference(self) -> _Side | str:
+    def _reference(self) -> Side | str:
         """Returns the side that the system is compared with, or why there is none."""
         other, baseline = self.gate.not_worse_than or "", self.baseline
         if other != BASELINE:
@@ -253,31 +238,11 @@ class _GateEvaluator:
             return f"the baseline has no system {self.system}; give --baseline RUN:SYSTEM with one of {names}"
         return self._side(baseline, name, "the baseline") or f"the baseline has no slice {self.label}"
 
-    def _side(self, run: Run, system: str, name: str) -> _Side | None:
+    def _side(self, run: Run, system: str, name: str) -> Side | None:
         """Returns one side of a comparison; None if the run has no such slice."""
-        summary = run.slice(system, self.label)
-        if summary is None:
-            return None
-        missing = run.configuration.settings.missing
-        samples = summary.measured_samples(missing)
-        left_out = summary.left_out(missing, run.systems[system].values.get(REPEATS))
-        measured = run.measured(system, self.label)
-        if is_of_k(self.spec) and self.metric in measured.denominators:
-            # Of a sample that lacks one of k repeats, nothing is in it.
-            samples = round(measured.denominators[self.metric][0])
-            left_out = summary.samples - samples
-        parts = frozenset(self._parts(run, system, measured))
-        return _Side(name, summary.fingerprint, samples, left_out, measured, parts)
+        return side_of(self.benchmark, self.metric, run, system, self.label, name=name)
 
-    def _parts(self, run: Run, system: str, measured: Measured) -> Iterator[str]:
-        """Yields the slices and the classes with samples, each of which counts alike however few these are."""
-        sums = run.slice_sums(system, self.label)
-        for column in dict.fromkeys(column for _, column in self.spec.sliced):
-            yield from (f"{column}={value}" for value in slices_of(Sums(sums.sums if sums else {}), column))
-        for family in class_families(type(self.benchmark), self.metric):
-            yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
-
-    def _difference(self, paired: PairedDifference, look: Interval | None, ours: _Side, theirs: _Side) -> _Check:
+    def _difference(self, paired: PairedDifference, look: Interval | None, ours: Side, theirs: Side) -> _Check:
         """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""
         gate, signed_value = self.gate, self.spec.signed_value
         difference = paired.difference if paired.difference is not None else math.nan
@@ -299,10 +264,14 @@ class _GateEvaluator:
                 word, claim = "pass", f", within the margin of {gate.margin:g}" if gate.margin else ", no loss"
                 if by_interval and not paired.same_predictions and self.spec.width is None:
                     claim += " on these samples (the metric lacks two bounds: losses on other samples are not covered)"
-        elif max(map(signed_value, look)) < self.limit:
-            word, claim = "fail", self._worse
-        elif max(map(signed_value, ends)) < self.limit:
-            claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
+        elif (best := max(map(signed_value, ends))) < self.limit:
+            shift, reason = explained(self.configuration, self.metric, ours, theirs)
+            if best + shift >= self.limit:
+                claim = f"; {reason}, which may look like a loss{beyond}"
+            elif max(map(signed_value, look)) + shift < self.limit:
+                word, claim = "fail", self._worse
+            else:
+                claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
             claim = f", too wide to tell whether it is a loss{beyond}"
         text = f"{self._signed(difference, difference_interval if by_interval else None)} from {theirs.name}"
@@ -323,45 +292,16 @@ class _GateEvaluator:
     def _worse(self) -> str:
         return f", worse by more than the margin of {self.gate.margin:g}" if self.gate.margin else ", worse"
 
-    def _hidden(self, paired: PairedDifference, ends: Interval, ours: _Side, theirs: _Side) -> str | None:
+    def _hidden(self, paired: PairedDifference, ends: Interval, ours: Side, theirs: Side) -> str | None:
         """Returns why a difference that passes may still hide a loss; None if it does not."""
-        apart, reason = self._apart(ours, theirs, paired.same_predictions)
-        shift = math.inf if self.spec.width is None else apart * self.spec.width
-        if apart and min(map(self.spec.signed_value, ends)) - shift < self.limit:
+        share, reason = apart(self.configuration, self.metric, ours, theirs, paired.same_predictions)
+        shift = math.inf if self.spec.width is None else share * self.spec.width
+        if share and min(map(self.spec.signed_value, ends)) - shift < self.limit:
             return reason
         cautious = min(map(self.spec.signed_value, paired.cautious or ends))
         if self.gate.judge == "interval" and not paired.same_predictions and cautious < self.limit:
             return f"perhaps fewer than {MIN_DIFFERING_UNITS} units differ"
         return None
-
-    def _apart(self, ours: _Side, theirs: _Side, same_predictions: bool) -> tuple[float, str]:
-        """Returns the share of samples that only one side measured, and a text; 0 if both have the same samples.
-
-        A slice of another run may hold other samples, of which nothing is known.
-        """
-        if ours.truths and theirs.truths and ours.truths != theirs.truths:
-            return math.inf, "the slice has other samples there"
-        if apart := sorted(ours.parts ^ theirs.parts):
-            return math.inf, f"only one side measured {apart[0]}"
-        same = same_samples(self.benchmark, self.metric, ours.measured, theirs.measured)
-        more = abs(ours.samples - theirs.samples)
-        if self.settings.cluster is None and not self.settings.repeats:
-            is_whole = self.spec.per_sample is not None or not more
-        else:
-            # Clusters are drawn whole and repeats together: replicates do not tell which of them were measured.
-            is_whole = same_predictions or not (ours.left_out or theirs.left_out)
-        if same and is_whole:
-            return 0.0, ""
-        # The samples left out on one side may all differ from those left out on the other.
-        samples = max(more, ours.left_out + theirs.left_out)
-        if not samples:
-            of_other_run = self.gate.not_worse_than == BASELINE and self.label and not (ours.truths and theirs.truths)
-            return (math.inf, "the slice has other samples there") if of_other_run and same is False else (0.0, "")
-        further = max(distance(part, ours.measured, theirs.measured) for part in self.spec.parts or (self.metric,))
-        share = max(samples / min(ours.samples, theirs.samples), further)
-        if samples == more:
-            return share, f"one side measured {count_of(more, 'sample')} more"
-        return share, f"up to {count_of(samples, 'sample')} may have been measured on one side alone"
 
     def _margin_in_errors(self, paired: PairedDifference) -> str:
         """Returns the margin in standard errors, as text; below 2, also how often it fails by chance."""
@@ -382,7 +322,7 @@ class _GateEvaluator:
         often = f"about {round(failures, 0 if failures >= 10 else 2):g}" if failures >= 0.01 else "fewer than 0.01"
         return f"{text}, which an unchanged system with random answers would fail {often} times in {NIGHTS} nights"
 
-    def _week(self, theirs: Measured) -> Iterator[_Check]:
+    def _week(self, ours: Side, theirs: Side) -> Iterator[_Check]:
         """Yields a check of the mean of the last runs if this run closes a week of looks: a failure, or a pass."""
         assert self.baseline is not None
         assert self.baseline.judged is not None
@@ -393,28 +333,32 @@ class _GateEvaluator:
             return
         if earlier is None:
             return
-        sides, lacking = {}, []
+        sides, lacking = dict[str, Side](), []
         for run in [*earlier, self.run]:
             name = self.system if run is self.run else run.system_for(self.system)
-            summary = None if name is None else run.slice(name, self.label)
-            if name is None or summary is None or summary.values.get(self.metric) is None:
+            side = None if name is None else ours if run is self.run else self._side(run, name, "")
+            if name is None or side is None or side.measured.values.get(self.metric) is None:
                 lacking.append(run.path)
             else:
-                sides[run.systems[name].predictions_fingerprint or run.path] = run.measured(name, self.label)
+                sides[run.systems[name].predictions_fingerprint or run.path] = side
         text = f"the mean of {len(sides)} of the last {WEEK} runs" if len(sides) < WEEK else f"the mean of {WEEK} runs"
         text += f" ({' and '.join(lacking)} did not measure it)" if lacking else ""
         confidence = week_confidence(self.confidence, self.gate.looks)
-        mean = mean_of(list(sides.values()), self.metric)
-        paired = paired_differences(self.benchmark, theirs, mean, confidence)[self.metric]
+        mean = mean_of([side.measured for side in sides.values()], self.metric)
+        paired = paired_differences(self.benchmark, theirs.measured, mean, confidence)[self.metric]
         if len(sides) < 2 or paired.difference is None or paired.interval is None:
             yield _Check("pass", f"{text} is not judged")
             return
         shown = self._signed(paired.difference, paired.interval, f" at a confidence of {confidence:.4g}")
         text += f" is {shown} from the baseline"
-        if max(map(self.spec.signed_value, paired.interval)) < self.limit:
+        margin = f" beyond the margin of {self.gate.margin:g}" if self.gate.margin else ""
+        best = max(map(self.spec.signed_value, paired.interval))
+        shifts = [explained(self.configuration, self.metric, side, theirs) for side in sides.values()]
+        if best + fmean(shift for shift, _ in shifts) < self.limit:
             yield _Check("fail", f"{text}{self._worse}")
+        elif best < self.limit:
+            yield _Check("inconclusive", f"{text}; {max(shifts)[1]}, which may look like a loss{margin}")
         else:
-            margin = f" beyond the margin of {self.gate.margin:g}" if self.gate.margin else ""
             yield _Check("pass", f"{text}, no loss shown{margin}")
 
 
