@@ -1,13 +1,15 @@
 """The differences of a run from its baseline, and of its two systems, from the stored sums: nothing is scored again.
 
-A difference is better or worse if its interval excludes zero. For slices, the confidence of the interval is corrected
-for all slices and main metrics at once (Bonferroni): with m of them, each has the confidence 1 - (1 - c) / m.
+A difference is better or worse if its interval excludes zero, and samples that only one side measured cannot explain
+it. For slices, the confidence of the interval is corrected for all slices and main metrics at once (Bonferroni): with m
+of them, each has the confidence 1 - (1 - c) / m.
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
@@ -29,6 +31,7 @@ from ..runs.differences import PAIRED, differences, redefined
 from ..runs.named import SystemRun, named_system
 from ..runs.row_changes import differing_units, least_differing
 from ..runs.run import PAGE, Run
+from ..runs.sides import explained, side_of
 from .document import Compared, Difference, Measured, Metric
 from .judgement import difference_word
 from .text import some_of
@@ -108,6 +111,7 @@ def run_differences(
     paired: dict[Key, PairedDifference] = {}
     doubtful: set[str] = set()
     few: set[Key] = set()
+    shifts: dict[Key, float] = defaultdict(float)
     for name, other in systems.items():
         if other is None:
             continue
@@ -121,6 +125,13 @@ def run_differences(
             if apart or (not is_known and (_may_hide(run, other, label) or _may_hide(result, name, label))):
                 doubtful.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
+            for metric in [each for each in main if apart and each in by_metric]:
+                change = by_metric[metric].difference
+                ours = side_of(benchmark, metric, result, name, label, sides[1])
+                theirs = side_of(benchmark, metric, run, other, label, sides[0])
+                if change and ours is not None and theirs is not None:
+                    is_gain = spec_of(type(benchmark), metric).signed_value(change) > 0
+                    shifts[name, label, metric], _ = explained(configuration, metric, ours, theirs, is_gain)
             if not label:
                 ours, theirs = SystemRun(result, name), SystemRun(run, other)
                 few |= {(name, "", metric) for metric in _with_few(main, by_metric, ours, theirs)}
@@ -130,8 +141,9 @@ def run_differences(
     grouped = configuration.settings.cluster is not None or configuration.settings.repeats
     compared = {}
     for (name, label, metric), each in paired.items():
-        of_verdict, has_few = corrected if label else confidence, (name, label, metric) in few
-        compared[name, label, metric] = _compared(benchmark, metric, each, of_verdict, numbers[name], has_few, grouped)
+        key, of_verdict = (name, label, metric), corrected if label else confidence
+        about = numbers[name], key in few, grouped, shifts[key]
+        compared[key] = _compared(benchmark, metric, each, of_verdict, *about)
     return compared, sorted(doubtful)
 
 
@@ -182,8 +194,10 @@ def _compared(
     system: int,
     has_few: bool,
     grouped: bool,
+    shift: float,
 ) -> Compared:
-    """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict."""
+    """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict. shift: how
+    much of it the samples that only one side measured may explain."""
     spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
     if paired.difference is not None and paired.error is not None:
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
@@ -192,7 +206,7 @@ def _compared(
     # Within a cluster, or the repeats of a sample, differences may cancel.
     may_differ = grouped and not paired.same_predictions
     has_few = has_few or paired.units < units_needed(confidence)
-    word = difference_word(deciding, spec.higher_is_better, has_few, may_differ)
+    word = difference_word(deciding, spec.higher_is_better, has_few, may_differ, shift)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)

@@ -28,12 +28,16 @@ _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
 def difference_word(
-    difference: Measured, higher_is_better: bool, has_few: bool = False, may_differ: bool = False
+    difference: Measured,
+    higher_is_better: bool,
+    has_few: bool = False,
+    may_differ: bool = False,
+    shift: float = 0.0,
 ) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
     has_few: whether fewer units differ than any test needs. may_differ: whether samples may differ where the
-    difference is 0.
+    difference is 0. shift: how much of it the samples that only one side measured may explain.
     """
     if difference.value is None:
         return "not compared"
@@ -45,6 +49,8 @@ def difference_word(
         return "too few differ"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"
+    if difference.low - shift <= 0 <= difference.high + shift:
+        return "other samples"
     return "better" if (difference.low > 0) == higher_is_better else "worse"
 
 
@@ -125,9 +131,9 @@ def judge_difference(
     names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
     words = [each.difference.verdict for each in known]
     decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
-    few, without = (
+    few, without, others = (
         [name for name, word in zip(names, words, strict=True) if word == wanted]
-        for wanted in ("too few differ", "no interval")
+        for wanted in ("too few differ", "no interval", "other samples")
     )
     judgement: Judgement = "no difference shown"
     if set(words) == {"identical"}:
@@ -148,6 +154,7 @@ def judge_difference(
     elif without:
         clause += f"; there is no interval for {some_of(without, SYSTEMS_NAMED)}"
     clause += f"; too few samples differ in {some_of(few, SYSTEMS_NAMED)}" if few else ""
+    clause += f"; samples that only one side measured may explain {some_of(others, SYSTEMS_NAMED)}" if others else ""
     first = known[0]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)

@@ -16,12 +16,12 @@ import pytest
 from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation
 from beamscore.pipelines.reports import render as rendering
-from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link
+from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
 from beamscore.pipelines.reports.document import Document, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
-from tests.finished_runs import row, write_run
+from tests.finished_runs import SYSTEM, row, write_run
 from tests.memory_files import ObjectStore
 from tests.runs import Record, Run, command, evaluate, write_lines, wrong
 
@@ -260,3 +260,23 @@ def test_a_baseline_that_another_run_has_replaced_is_not_compared(tmp_path: Path
     replaced = against_baseline(one, replace(other, provenance={"run_id": "earlier"}))
     said = f"Not compared with the baseline {tmp_path}/b: a different run has replaced it."
     assert replaced == BaselineDiff(said, {}, f"{tmp_path}/b", None)
+
+
+def test_what_samples_of_one_side_may_explain_is_not_called_better_or_worse(tmp_path: Path) -> None:
+    """80 were right, of 20 nothing was measured: 74 of 100 may be 74 of those 80, which 40 of 100 cannot."""
+
+    def words(one: StoredRun, other: StoredRun) -> list[str]:
+        compared, _ = run_differences(one, other, {SYSTEM: SYSTEM})
+        return [compared[SYSTEM, label, "exact_match"].difference.verdict for label in ("", "kind=a")]
+
+    def run(name: str, right: int, measured: int = 100, **more: Any) -> StoredRun:
+        rows = [row(f"s{n}", float(n < right) if n < measured else None) for n in range(100)]
+        settings = {"missing": more.pop("missing", "exclude")}
+        return StoredRun.read(str(write_run(tmp_path / name, rows, settings, **more)))
+
+    before, unsure, lost = run("before", 80, 80), run("unsure", 74), run("lost", 40)
+    assert words(unsure, before) == words(before, unsure) == ["other samples"] * 2
+    assert (words(lost, before), words(before, lost)) == (["worse"] * 2, ["better"] * 2)
+    assert words(run("counted", 74, missing="wrong"), before) == ["worse"] * 2
+    # Of a slice with other samples nothing is known, though 40 samples fewer are right.
+    assert words(run("others", 0, fingerprint="aa"), lost) == ["other samples"] * 2

@@ -60,6 +60,18 @@ def test_too_few_differ_wherever_the_interval_lies() -> None:
     assert words == ["too few differ", "too few differ", "identical"]
 
 
+def test_what_samples_of_one_side_may_explain_is_neither_better_nor_worse() -> None:
+    for move in (WORSE, BETTER):
+        for higher in (False, True):
+            words = [judging.difference_word(Measured(*move), higher, shift=each) for each in (0.125, 0.124)]
+            assert words == ["other samples", "better" if (move is BETTER) == higher else "worse"]
+    apart = Compared(Metric("x"), 0, Measured(0.5), Measured(0.75), Difference(*BETTER, "other samples"))
+    found = judging.judge_difference("x", "x", [apart], (), ["one"], "It")
+    assert found is not None
+    said = f"{NONE} 1 main metric; samples that only one side measured may explain x."
+    assert (found.judgement, found.sentence.partition("). ")[2]) == ("no difference shown", said)
+
+
 def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested() -> None:
     """999 swaps decide nothing at a confidence above 0.999, where an interval still excludes 0."""
     differences = [compared(name, WORSE) for name in ("exact_match", "similarity")]
