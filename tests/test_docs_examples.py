@@ -230,7 +230,7 @@ def test_three_nights() -> None:
     assert any(line.startswith(quoted) for line in errors)
     tonight = Path("out/tonight.md").read_text()
     assert tonight.startswith("**FAIL** ")
-    assert "Samples that moved `overall.f1` of tonight most:" in tonight
+    assert "Samples that moved `overall.f1` of tonight most, losses first:" in tonight
     assert ET.parse("out/junit.xml").getroot().find(".//failure") is not None
     history = Path("out/scores/history.md").read_text()
     assert history.startswith("# traffic_rules: 3 runs")

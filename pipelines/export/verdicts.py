@@ -78,7 +78,7 @@ def markdown(
             sections.append(f"Which samples moved {named} is not known: {cell(samples)}.")
         elif samples:
             rows = [[cell(each.sample_id), f"{each.effect:+.3g}", each.before, each.after] for each in samples]
-            sections.append(f"Samples that moved {named} most:")
+            sections.append(f"Samples that moved {named} most, losses first:")
             sections.append(table(["sample_id", "moved it by", "before", "now"], rows))
     return "\n\n".join(sections) + "\n"
 

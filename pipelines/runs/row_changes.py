@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import repeats_of, with_labels
 from ...metrics.statistics.comparison import dependencies
+from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import PairedDifference
 from ...metrics.statistics.sum_table import with_slices
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
@@ -93,7 +94,9 @@ def top_contributors(
     label: str = "",
     count: int = 5,
 ) -> list[MovedSample]:
-    """Returns the `count` samples that moved a metric of a slice most; empty if our run has no such slice.
+    """Returns the `count` samples that cost a metric of a slice most, then those that improved it most.
+
+    Empty if our run has no such slice.
 
     The effect of a sample is the loss in the metric if its statistics were those of the other run. All samples are
     weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric Estimates of
@@ -106,8 +109,8 @@ def top_contributors(
     if slice_sums is None:
         return []
     corpus, sums = Sums(ours.sums.sums), Sums(slice_sums.sums)
-    spec = benchmark.spec_of(metric)
-    sliced = list(dict.fromkeys(column for _, column in spec.sliced)) if spec else []
+    spec = spec_of(type(benchmark), metric)
+    sliced = list(dict.fromkeys(column for _, column in spec.sliced))
     labels = repeats_of(corpus)
     before, after = (_statistics(side, labels, ours.run.configuration, label, sliced) for side in (theirs, ours))
     pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
@@ -125,18 +128,21 @@ def top_contributors(
             gradient[name] = next((step * (each - value) for step, each in moved if each is not None), 0.0)
         return gradient[name]
 
-    def weight(before: str, after: str) -> float:
-        return abs(sum(slope(name) * change for name, change in _changes(before, after).items()))
+    def order(effect: float) -> tuple[bool, float]:
+        return spec.signed_value(effect) >= 0, -abs(effect)
 
-    weighed = ((weight(then[1], now[1]), sample_id) for sample_id, (then, now) in changed.items())
+    def weight(before: str, after: str) -> float:
+        return sum(slope(name) * change for name, change in _changes(before, after).items())
+
+    weighed = ((order(weight(then[1], now[1])), sample_id) for sample_id, (then, now) in changed.items())
     exact = []
-    for _, sample_id in heapq.nlargest(max(count, CANDIDATES), weighed):
+    for _, sample_id in heapq.nsmallest(max(count, CANDIDATES), weighed):
         then, now = changed[sample_id]
         undone = {name: -to_units(change) for name, change in _changes(then[1], now[1]).items()}
         without = benchmark.values_within(Sums.merged((sums, Sums(undone))), corpus).get(metric)
         if without is not None and without != value:
             exact.append(MovedSample(sample_id, value - without, then[0], now[0]))
-    return sorted(exact, key=lambda each: (-abs(each.effect), each.sample_id))[:count]
+    return sorted(exact, key=lambda each: (order(each.effect), each.sample_id))[:count]
 
 
 def _changes(before: str, after: str) -> dict[str, float]:

@@ -58,20 +58,20 @@ def test_the_sums_never_imply_more_units_than_differ(changes: list[float]) -> No
 
 
 def test_only_what_a_metric_depends_on_chooses_the_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.2; of d nothing changes."""
-    values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
+    """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.8; of d nothing changes."""
+    values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.2, 1.0), "d": (0.5, 0.5)}
     kinds = dict(zip("abcd", "xxyy", strict=True))
     rows = [[row(name, (*each, None)[side], kinds[name]) for name, each in values.items()] for side in range(3)]
     runs = (Run.read(str(write_run(tmp_path / f"{side}", each))) for side, each in enumerate(rows))
     before, after, unscored = (SystemRun(run, SYSTEM) for run in runs)
     benchmark = after.run.configuration.benchmark
     monkeypatch.setattr(row_changes, "CANDIDATES", 1)
-    for count, expected in ((1, {"b": -0.7 / 4}), (3, {"b": -0.7 / 4, "c": 0.2 / 4, "a": -0.01 / 4})):
+    for count, expected in ((1, {"b": -0.7 / 4}), (3, {"b": -0.7 / 4, "a": -0.01 / 4, "c": 0.8 / 4})):
         samples = top_contributors(benchmark, "similarity", after, before, count=count)
         assert {each.sample_id: each.effect for each in samples} == pytest.approx(expected)
         assert [each.sample_id for each in samples] == list(expected)
     (sample,) = top_contributors(benchmark, "similarity", after, before, "kind=y")
-    assert sample._replace(effect=round(sample.effect, 9)) == MovedSample("c", 0.1, "scored", "scored")
+    assert sample._replace(effect=round(sample.effect, 9)) == MovedSample("c", 0.4, "scored", "scored")
     assert top_contributors(benchmark, "similarity", after, before, "kind=z") == []
     assert top_contributors(benchmark, "similarity", unscored, before) == []
     for sides in ((unscored, before), (before, unscored)):
