@@ -68,7 +68,8 @@ def document(
         "samples": {name: counts[name] for name in sorted(counts)},
         "metrics": overall["metrics"],
         "slices": written,
-        "slices_of_baseline_alone": list(setting.one_sided[0]),
+        # The slice values are those of the baseline, so a slice that it alone has may be compared.
+        "slices_of_baseline_alone": [label for label in setting.one_sided[0] if label not in slices],
         "slices_of_candidate_alone": list(setting.one_sided[1]),
         "changes": {"threshold": setting.threshold, "metrics": {name: dict(each) for name, each in changes.items()}},
     }

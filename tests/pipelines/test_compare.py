@@ -105,14 +105,15 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path, clusters: int | None)
 
     Neither cluster nor slice is in the hash of the ground truth; the baseline's hold on both sides.
     """
-    count, gain, regrouped = (120, 0.1, {"unit": "other"}) if clusters else (60, 0.9, {"slice.kind": '"b"'})
+    count, gain, some, regrouped = (120, 0.1, 5, {"unit": "z"}) if clusters else (60, 0.9, 60, {"slice.kind": '"z"'})
     before, after = systems(count, 1, gain, clusters)
-    rows = [{**each, **regrouped} for each in after[:5]] + after[5:]
+    rows = [{**each, **regrouped} for each in after[:some]] + after[some:]
     random.Random(1).shuffle(rows)
     runs = write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", rows)
     document = compare(*runs, tmp_path / "out", "--no-html", *(["--direct_num_workers=2"] if clusters else []))
+    assert document["slices_of_baseline_alone"] == []
     (difference,) = document["differences"]
-    others = sum(bool(regrouped.items() - each.items()) for each in after[:5])
+    others = sum(bool(regrouped.items() - each.items()) for each in after[:some])
     assert difference.startswith(
         f"{others} samples have a different cluster or different slice values in the candidate"
     )
