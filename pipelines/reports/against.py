@@ -133,8 +133,8 @@ def run_differences(
                     is_gain = spec_of(type(benchmark), metric).signed_value(change) > 0
                     shifts[name, label, metric], _ = explained(configuration, metric, ours, theirs, is_gain)
             if not label:
-                ours, theirs = SystemRun(result, name), SystemRun(run, other)
-                few |= {(name, "", metric) for metric in _with_few(main, by_metric, ours, theirs)}
+                pair = SystemRun(result, name), SystemRun(run, other)
+                few |= {(name, "", metric) for metric in _with_few(main, by_metric, *pair)}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
