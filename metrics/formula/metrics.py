@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..benchmark import MetricSpec, SampleScore, Table
@@ -20,76 +22,69 @@ MAX_DETAILS = 200
 """The details of a document list at most this many formulas."""
 _SHOWN_CHARACTERS = 200
 
-_RATIOS = {
-    "cdm": (
+_lower = partial(MetricSpec, higher_is_better=False)
+METRICS = (
+    MetricSpec(
         "cdm",
-        "rendered",
         "mean over formulas of the F1 of matched tokens; redundant predictions in documents count as 0",
+        main=1,
+        rank=1,
+        denominator="rendered",
     ),
-    "cdm_precision": ("cdm_precision", "rendered", "mean share of predicted tokens that are matched"),
-    "cdm_recall": ("cdm_recall", "rendered", "mean share of ground-truth tokens that are matched"),
-    "exp_rate_cdm": ("exp_rate_cdm", "rendered", "share of formulas whose CDM is 1 to three decimals"),
-    "exp_rate": ("exp_rate", "formulas", "share of formulas with the same normal form as the ground truth"),
-    "bleu": ("", "bleu_truth_length", "corpus BLEU over the tokens of the normal form, in [0, 1]"),
-    "edit_distance": (
+    MetricSpec("cdm_precision", "mean share of predicted tokens that are matched", denominator="rendered"),
+    MetricSpec("cdm_recall", "mean share of ground-truth tokens that are matched", denominator="rendered"),
+    MetricSpec(
+        "exp_rate_cdm", "share of formulas whose CDM is 1 to three decimals", main=2, rank=2, denominator="rendered"
+    ),
+    MetricSpec(
+        "exp_rate", "share of formulas with the same normal form as the ground truth", main=3, denominator="formulas"
+    ),
+    MetricSpec(
+        "bleu", "corpus BLEU over the tokens of the normal form, in [0, 1]", main=4, denominator="bleu_truth_length"
+    ),
+    _lower(
         "edit_distance",
-        "formulas",
         "mean edit distance of the tokens of the normal form over the longer length",
+        main=5,
+        denominator="formulas",
     ),
-    "render_failure_rate": ("render_failures", "predicted", "share of predicted formulas that cannot be typeset"),
-    "image_edit_distance": ("image_edits", "image_columns", "column edit distance of the images over their columns"),
-    "image_mse": ("image_squared_error", "imaged", "mean squared difference of the images' grey values"),
-    "document_cdm": ("document_cdm", "documents", "mean over documents of the mean CDM of their formulas"),
-    "document_missing_rate": (
-        "document_missing",
-        "document_truths",
+    _lower(
+        "render_failure_rate", "share of predicted formulas that cannot be typeset", main=6, denominator="predicted"
+    ),
+    _lower("image_edit_distance", "column edit distance of the images over their columns", denominator="image_columns"),
+    _lower("image_mse", "mean squared difference of the images' grey values", denominator="imaged"),
+    MetricSpec(
+        "document_cdm", "mean over documents of the mean CDM of their formulas", denominator="documents", per_sample=1
+    ),
+    _lower(
+        "document_missing_rate",
         "share of the documents' formulas without a matching prediction",
+        denominator="document_truths",
     ),
-    "document_redundant_rate": (
-        "document_redundant",
-        "document_predictions",
+    _lower(
+        "document_redundant_rate",
         "share of the formulas predicted for documents that match none",
+        denominator="document_predictions",
     ),
-}
-"""By metric: its numerator statistic ("" if it is not a ratio), its denominator statistic and its meaning."""
-_MAIN = ("cdm", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure_rate")
-_RANKED = ("cdm", "exp_rate_cdm")
-_OF_SAMPLES = (
-    *("cdm", "cdm_precision", "cdm_recall", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure"),
-    *("image_edit_distance", "image_mse"),
 )
-_MEANINGS = {name: meaning for name, (_, _, meaning) in _RATIOS.items()} | {
-    "bleu": "BLEU of this sample, over the orders that the prediction is long enough for",
-    "render_failure": "share of predicted formulas that cannot be typeset",
+NUMERATORS = {
+    "render_failure_rate": "render_failures",
+    "image_edit_distance": "image_edits",
+    "image_mse": "image_squared_error",
+    "document_missing_rate": "document_missing",
+    "document_redundant_rate": "document_redundant",
 }
-_LOWER_IS_BETTER = ("distance", "mse", "failure", "failure_rate", "missing_rate", "redundant_rate")
+"""The numerators of ratios that do not have the name of their metric; BLEU is no ratio, and is computed apart."""
 
-
-def _place(name: str, names: tuple[str, ...]) -> int | None:
-    return names.index(name) + 1 if name in names else None
-
-
-METRICS = tuple(
-    MetricSpec(
-        name,
-        meaning,
-        higher_is_better=not name.endswith(_LOWER_IS_BETTER),
-        main=_place(name, _MAIN),
-        rank=_place(name, _RANKED),
-        denominator=denominator,
-        per_sample=1 if name == "document_cdm" else None,
-    )
-    for name, (_, denominator, meaning) in _RATIOS.items()
-)
-SAMPLE_METRICS = tuple(
-    MetricSpec(
-        name,
-        _MEANINGS[name],
-        higher_is_better=not name.endswith(_LOWER_IS_BETTER),
-        main=_place(name, ("cdm",)),
-        binary=name.startswith("exp_rate"),
-    )
-    for name in _OF_SAMPLES
+_PLAIN = {spec.name: replace(spec, main=None, rank=None, denominator="") for spec in METRICS}
+SAMPLE_METRICS = (
+    replace(_PLAIN["cdm"], main=1),
+    *(_PLAIN["cdm_precision"], _PLAIN["cdm_recall"]),
+    *(replace(_PLAIN["exp_rate_cdm"], binary=True), replace(_PLAIN["exp_rate"], binary=True)),
+    replace(_PLAIN["bleu"], meaning="BLEU of this sample, over the orders that the prediction is long enough for"),
+    _PLAIN["edit_distance"],
+    replace(_PLAIN["render_failure_rate"], name="render_failure"),
+    *(_PLAIN["image_edit_distance"], _PLAIN["image_mse"]),
 )
 
 
@@ -98,7 +93,7 @@ def values(sums: Sums) -> dict[str, float | None]:
 
     Those of CDM are over formulas whose ground truth can be typeset, and over redundant predictions, with CDM 0.
     """
-    result = {name: ratio(sums[above], sums[below]) if above else None for name, (above, below, _) in _RATIOS.items()}
+    result = {spec.name: ratio(sums[NUMERATORS.get(spec.name, spec.name)], sums[spec.denominator]) for spec in METRICS}
     result["bleu"] = where(sums["bleu_truth_length"], entrywise(bleu, *(sums[name] for name in STATISTICS)))
     return result
 
