@@ -101,9 +101,9 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
         Scores the sample if `details` is None; raises RejectedRecord if it cannot be scored.
         """
-        known = self.score_sample(truth, prediction).details if details is None else details
-        predicted = (prediction.regions if prediction else None) or []
-        return draw_regions(truth.regions or [], predicted, known, prediction is None, image)
+        if details is None:
+            details = self.score_sample(truth, prediction).details
+        return draw_regions(truth, prediction, details, image)
 
     def _right_readings(self, figure: Figure) -> set[int]:
         """Returns the positions of the ground-truth regions whose reading has the right text."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..common.boxes import bounding_box
 from ..common.svg import EXTRA, FAULTS, IGNORED, MATCHED, MISSED, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, View
-from .records import Box, PredictedRegion, TruthRegion
+from .records import Box, FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
 from .regions import corners_of
 
 MARGIN, HEAD, MAX_HEIGHT, MAX_SCALE = 24.0, 60.0, 1400.0, 3.0
@@ -23,17 +23,14 @@ _STYLES |= {"read_right": MATCHED, "misread": WRONG}
 
 
 def draw_regions(
-    truths: Sequence[TruthRegion],
-    predictions: Sequence[PredictedRegion],
-    details: Mapping[str, Any],
-    alone: bool,
-    image: ImageSize | None,
+    truth: FigureTruth, prediction: FigurePrediction | None, details: Mapping[str, Any], image: ImageSize | None
 ) -> str:
     """Returns an SVG document; regions far outside the frame are counted instead of drawn.
 
-    alone: whether there is no prediction; the ground truth is then drawn without a judgement. image: the size of the
-    real picture, over which the regions are drawn.
+    Without a prediction, the ground truth is drawn without a judgement. image: the size of the real picture, over which
+    the regions are drawn.
     """
+    truths, predictions = truth.regions or [], (prediction.regions if prediction else None) or []
     regions: list[TruthRegion | PredictedRegion] = [*truths, *predictions]
     entries: list[Mapping[str, Any]] = [*details["ground_truth"], *details["prediction"]]
     misread, read = _misread(details, regions), _read(details)
@@ -41,7 +38,7 @@ def draw_regions(
     view = View(drawing, _frame(truths, predictions, image), MARGIN, HEAD, MAX_HEIGHT, MAX_SCALE)
     if image is not None:
         view.picture()
-    drawing.legend(MARGIN, 20, not alone, IGNORED)
+    drawing.legend(MARGIN, 20, prediction is not None, IGNORED)
     for number, (region, entry) in enumerate(zip(regions, entries, strict=True)):
         if region.points is None and region.box is None:
             continue
@@ -50,7 +47,7 @@ def draw_regions(
         style = WRONG if number in misread else _STYLES.get(match, IGNORED)
         if style in (MATCHED, WRONG):
             style = style.of(is_predicted)
-        style = UNJUDGED if alone else style
+        style = UNJUDGED if prediction is None else style
         title = f"{match.replace('_', ' ')}: {text}"
         said = text if image is None or style.label in FAULTS else ""
         view.outline(corners_of(region), style, is_predicted, title, said)

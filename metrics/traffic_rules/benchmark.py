@@ -13,8 +13,7 @@ import msgspec
 
 from ..benchmark import Benchmark, SampleScore, Table
 from ..common.budget import Budget
-from ..common.text import normalized, truncated
-from ..converter import Converter
+from ..common.text import truncated
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
 from .converter import LabelConverter
@@ -116,23 +115,13 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
         Raises RejectedRecord as `score_sample` does if `details` is None.
         """
-        known = msgspec.to_builtins(self.score_sample(truth, prediction).details) if details is None else details
-        true, predicted = truth.rules, (prediction.rules if prediction else None) or []
-        true_words, predicted_words = ([_words(rule.properties) for rule in rules] for rules in (true, predicted))
-        lanes = {
-            normalized(str(line)) for rules in (true, predicted) for rule in rules for line in rule.centerlines or ()
-        }
-        return draw_rules(true_words, predicted_words, len(lanes), known, prediction is None, image)
+        if details is None:
+            details = msgspec.to_builtins(self.score_sample(truth, prediction).details)
+        return draw_rules(truth, prediction, details, image)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the table of the properties, the one most often wrong in a paired prediction first."""
         return property_tables(sums)
-
-
-def _words(properties: Mapping[str, Any] | None) -> str:
-    """Returns the values of properties in words, without empty ones."""
-    values = [value for value in (properties or {}).values() if value not in (None, "", "None", [])]
-    return ", ".join(" ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
 
 
 class _RuleDetails(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..common.svg import EXTRA, LINE_HEIGHT, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
-from ..common.text import truncated
+from ..common.text import normalized, truncated
+from .records import GroundTruth, PredictedRule, Prediction, TrueRule
 
 RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 400.0, 500.0, 104.0, 16.0
 MAX_RULES, MAX_LANES, MAX_FAULTS = 40, 60, 6
@@ -19,43 +20,37 @@ LANE = Style("lane", SOFT)
 
 
 def draw_rules(
-    properties: Sequence[str],
-    predicted: Sequence[str],
-    lane_count: int,
-    details: Mapping[str, Any],
-    alone: bool,
-    image: ImageSize | None,
+    truth: GroundTruth, prediction: Prediction | None, details: Mapping[str, Any], image: ImageSize | None
 ) -> str:
-    """Returns an SVG document.
+    """Returns an SVG document; without a prediction, the ground truth is drawn without verdicts.
 
-    properties, predicted: the properties of the true and of the predicted rules in words, in order. lane_count: how
-    many lanes the rules of both sides name. details: the details of the score, which may hold fewer edges. alone:
-    whether there is no prediction; the ground truth is then drawn without verdicts. image: the size of the real image,
-    which is drawn above.
+    details: of the score; they may hold fewer edges than the records. image: the size of the real image, drawn above.
     """
+    alone, true, predicted = prediction is None, truth.rules, (prediction.rules if prediction else None) or []
+    lanes = {normalized(str(line)) for rules in (true, predicted) for rule in rules for line in rule.centerlines or ()}
     drawing = Drawing()
     drawing.legend(MARGIN, 20, not alone)
     top = drawing.picture_above(MARGIN, 40.0, image)
-    places, y = _draw_true(drawing, properties, details["rules"], alone, top)
+    places, y = _draw_true(drawing, true, details["rules"], alone, top)
     if not alone:
         y = _draw_unpaired(drawing, predicted, details["unpaired_predictions"], y)
     edges = details["edges"]
     judged = [("missed", UNJUDGED)] if alone else [("right", MATCHED), ("missed", MISSED), ("wrong", EXTRA)]
-    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], lane_count, places, top, y))
+    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], len(lanes), places, top, y))
     return drawing.document(WIDTH, y + MARGIN)
 
 
 def _draw_true(
-    drawing: Drawing, properties: Sequence[str], rules: Sequence[Mapping[str, Any]], alone: bool, y: float
+    drawing: Drawing, true: Sequence[TrueRule], rules: Sequence[Mapping[str, Any]], alone: bool, y: float
 ) -> tuple[dict[str | None, float], float]:
     """Draws the true rules; returns the y at which the edges of each begin, by id, and the y below them."""
     places: dict[str | None, float] = {}
-    for words, rule in list(zip(properties, rules, strict=True))[:MAX_RULES]:
+    for record, rule in list(zip(true, rules, strict=True))[:MAX_RULES]:
         style, lines = _rule(rule, alone)
         height = LINE_HEIGHT * (2 + len(lines)) + 8
         drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + height, style)
         drawing.text(MARGIN + 8, y + 16, f"rule {rule['id']}", style.color, limit=MAX_TEXT_LENGTH, bold=True)
-        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, words, limit=MAX_TEXT_LENGTH)
+        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, _words(record.properties), limit=MAX_TEXT_LENGTH)
         for number, line in enumerate(lines, start=2):
             drawing.text(MARGIN + 8, y + 16 + number * LINE_HEIGHT, line, style.color, limit=MAX_TEXT_LENGTH)
         places[rule["id"]] = y + height / 2
@@ -64,14 +59,21 @@ def _draw_true(
     return dict.fromkeys(others, y + 12) | places, _write_more(drawing, len(others), "rules, not drawn", y)
 
 
-def _draw_unpaired(drawing: Drawing, predicted: Sequence[str], unpaired: Sequence[int], y: float) -> float:
+def _draw_unpaired(drawing: Drawing, predicted: Sequence[PredictedRule], unpaired: Sequence[int], y: float) -> float:
     """Draws the predicted rules that are paired with none; returns the y below them."""
     for number in unpaired[:MAX_RULES]:
         drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + 2 * LINE_HEIGHT + 8, EXTRA)
         drawing.text(MARGIN + 8, y + 16, f"predicted rule {number + 1}, paired with none", EXTRA.color, bold=True)
-        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, predicted[number], limit=MAX_TEXT_LENGTH)
+        words = _words(predicted[number].properties)
+        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, words, limit=MAX_TEXT_LENGTH)
         y += 2 * LINE_HEIGHT + 18
     return _write_more(drawing, len(unpaired) - MAX_RULES, "predicted rules, paired with none", y)
+
+
+def _words(properties: Mapping[str, Any] | None) -> str:
+    """Returns the values of properties in words, without empty ones."""
+    values = [value for value in (properties or {}).values() if value not in (None, "", "None", [])]
+    return ", ".join(" ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
 
 
 def _write_more(drawing: Drawing, left_out: int, words: str, y: float) -> float:
