@@ -22,6 +22,7 @@ from .metrics import (
     METRICS,
     SAMPLE_METRICS,
     TASKS,
+    Edge,
     WrongProperty,
     distinct_edges,
     pair_rules,
@@ -147,15 +148,15 @@ def _details(
     Of more than 200 edges of a kind, the number of the others is in `edges_left_out`.
     """
     edges = distinct_edges(true)
-    right: dict[tuple[str | None, str], None] = {}
-    wrong: list[tuple[str | None, str]] = []
+    right: dict[Edge, None] = {}
+    wrong: list[Edge] = []
     for edge in [(rule.name, line) for rule in predicted for line in rule.centerlines]:
         if edge in edges and edge not in right:
             right[edge] = None
         else:
             wrong.append(edge)
     paired = set(pairs.values())
-    kinds: dict[str, Sequence[tuple[str | None, str]]] = {
+    kinds: dict[str, Sequence[Edge]] = {
         "right": list(right),
         "missed": [edge for edge in edges if edge not in right],
         "wrong": wrong,
@@ -163,8 +164,8 @@ def _details(
     left_out = {kind: more for kind, some in kinds.items() if (more := len(some) - _EDGES_IN_DETAILS) > 0}
     return {
         "rules": [
-            _RuleDetails(_cut(rule.name), pairs.get(number), wrong == [], wrong)
-            for number, (rule, wrong) in enumerate(zip(true, faults, strict=True))
+            _RuleDetails(_cut(rule.name), pairs.get(number), of_rule == [], of_rule)
+            for number, (rule, of_rule) in enumerate(zip(true, faults, strict=True))
         ],
         "unpaired_predictions": [number for number in range(len(predicted)) if number not in paired],
         "edges": {kind: _shown(some) for kind, some in kinds.items()},
@@ -172,7 +173,7 @@ def _details(
     }
 
 
-def _shown(edges: Sequence[tuple[str | None, str]]) -> Sequence[tuple[str | None, str]]:
+def _shown(edges: Sequence[Edge]) -> Sequence[Edge]:
     """Returns the first 200 edges, with long names truncated: each edge repeats the name of its rule."""
     return [(_cut(name), truncated(line, _MAX_EDGE_NAME_LENGTH)) for name, line in edges[:_EDGES_IN_DETAILS]]
 

@@ -20,8 +20,8 @@ from ..statistics.ratios import precision_recall_f1, ratio
 from ..statistics.sums import Sums
 from .rules import Rule
 
-Edge = tuple[str, str]
-"""(id of a true rule, centerline)"""
+Edge = tuple[str | None, str]
+"""(id of a true rule, centerline); None if a predicted rule matches none"""
 
 Counts = tuple[int, int, int]
 """(right items, predicted items, true items)"""
