@@ -61,16 +61,16 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         statistics |= _word_statistics(figure, members, right) | outcome.agreement
         return SampleScore(
             statistics=statistics,
-            metrics=headline_values(lambda name: statistics.get(name, 0), self.options),
+            metrics=headline_values(Counter(statistics), self.options),
             details=describe_matches(figure, outcome, right),
             coverage=_coverage(figure, outcome),
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of a set of figures: ratios of sums, not means over figures."""
-        values = headline_values(sums.__getitem__, self.options)
+        values = headline_values(sums, self.options)
         for subset in subset_names(sums):
-            values.update(subset_values(sums.__getitem__, subset, self.options))
+            values.update(subset_values(sums, subset, self.options))
         return values
 
     def tables(self, sums: Sums) -> list[Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from ..statistics.ratios import Value, f_measure, is_measured, ratio, where
 from ..statistics.sums import Sums
 from .records import FigureTextOptions
 
-Read = Callable[[str], float]
+Statistics = Mapping[str, float] | Sums
+"""Statistics by name, 0 for one that is not there."""
 
 _RATES = {
     "detection": (
@@ -93,79 +94,79 @@ SAMPLE_METRICS = tuple(
 )
 
 
-def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float | None]:
-    """Returns the metrics over all regions; read: returns a statistic by its name.
+def headline_values(sums: Statistics, options: FigureTextOptions) -> dict[str, float | None]:
+    """Returns the metrics over all regions.
 
     Detection and agreement are None if the system returned only readings; end to end and `agreement.text` are None if
     it returned regions but no located text. Word recognition is None without readings.
     """
     values: dict[str, float | None] = {}
-    located, readings = bool(read("prediction.located")), bool(read("prediction.readings"))
-    values.update(_detection(read, "", options) if located or not readings else _nothing("detection"))
-    values.update(_end_to_end(read, "") if _spotted(read) else _nothing("end_to_end"))
-    values["word_recognition.accuracy"] = _accuracy(read, "") if readings else None
-    reference, other = read("detection.regions"), read("detection.detections")
-    wordless, excused = _no_words(read, "")
+    located, readings = bool(sums["prediction.located"]), bool(sums["prediction.readings"])
+    values.update(_detection(sums, "", options) if located or not readings else _nothing("detection"))
+    values.update(_end_to_end(sums, "") if _spotted(sums) else _nothing("end_to_end"))
+    values["word_recognition.accuracy"] = _accuracy(sums, "") if readings else None
+    reference, other = sums["detection.regions"], sums["detection.detections"]
+    wordless, excused = _no_words(sums, "")
     for what, given, truths, others in (
         ("location", located or not readings, reference, other),
-        ("text", _spotted(read), reference - wordless, other - excused),
+        ("text", _spotted(sums), reference - wordless, other - excused),
     ):
-        agreed = read(f"agreement.{what}")
+        agreed = sums[f"agreement.{what}"]
         values[f"agreement.{what}"] = ratio(agreed, truths) if given else None
         values[f"agreement.{what}_max"] = ratio(agreed, where(truths > others, truths, others)) if given else None
     return values
 
 
-def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterator[tuple[str, float | None]]:
+def subset_values(sums: Statistics, subset: str, options: FigureTextOptions) -> Iterator[tuple[str, float | None]]:
     """Yields the metrics of one subset, such as `detection.recall[difficulty=small]`."""
     suffix = f"[{subset}]"
-    readings = bool(read("prediction.readings"))
-    regions, words = read(f"detection.regions{suffix}"), read(f"word_recognition.words{suffix}")
+    readings = bool(sums["prediction.readings"])
+    regions, words = sums[f"detection.regions{suffix}"], sums[f"word_recognition.words{suffix}"]
     if np.any(regions):
-        located = read("prediction.located") or not readings
-        measured = _detection(read, suffix, options) if located else {}
-        measured |= _end_to_end(read, suffix) if _spotted(read) else {}
+        located = sums["prediction.located"] or not readings
+        measured = _detection(sums, suffix, options) if located else {}
+        measured |= _end_to_end(sums, suffix) if _spotted(sums) else {}
         yield from ((name, where(regions, value)) for name, value in measured.items())
     if readings and np.any(words):
-        yield f"word_recognition.accuracy{suffix}", _accuracy(read, suffix)
+        yield f"word_recognition.accuracy{suffix}", _accuracy(sums, suffix)
 
 
-def _spotted(read: Read) -> bool:
+def _spotted(sums: Statistics) -> bool:
     """Returns whether the system returned detections with text, or nothing at all, which scores 0."""
-    return bool(read("prediction.texts")) or not (read("prediction.located") or read("prediction.readings"))
+    return bool(sums["prediction.texts"]) or not (sums["prediction.located"] or sums["prediction.readings"])
 
 
-def _detection(read: Read, suffix: str, options: FigureTextOptions) -> dict[str, float | None]:
-    one_to_one = read(f"detection.one_to_one{suffix}")
+def _detection(sums: Statistics, suffix: str, options: FigureTextOptions) -> dict[str, float | None]:
+    one_to_one = sums[f"detection.one_to_one{suffix}"]
     merged = options.scatter_factor if options.protocol == "published" else 1.0
     right, recalled = (
         one_to_one
-        + options.scatter_factor * read(f"detection.split_{side}{suffix}")
-        + merged * read(f"detection.merged_{side}{suffix}")
+        + options.scatter_factor * sums[f"detection.split_{side}{suffix}"]
+        + merged * sums[f"detection.merged_{side}{suffix}"]
         for side in ("detections", "regions")
     )
-    return _rates("detection", suffix, right, recalled, read)
+    return _rates("detection", suffix, right, recalled, sums)
 
 
-def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
-    matches = read(f"end_to_end.matches{suffix}")
-    return _rates("end_to_end", suffix, matches, matches, read, *_no_words(read, suffix))
+def _end_to_end(sums: Statistics, suffix: str) -> dict[str, float | None]:
+    matches = sums[f"end_to_end.matches{suffix}"]
+    return _rates("end_to_end", suffix, matches, matches, sums, *_no_words(sums, suffix))
 
 
-def _no_words(read: Read, suffix: str) -> tuple[float, float]:
+def _no_words(sums: Statistics, suffix: str) -> tuple[float, float]:
     """Returns the number of regions without text, and of detections excluded because such regions cover them."""
-    return read(f"end_to_end.wordless_regions{suffix}"), read(f"end_to_end.excused_detections{suffix}")
+    return sums[f"end_to_end.wordless_regions{suffix}"], sums[f"end_to_end.excused_detections{suffix}"]
 
 
 def _rates(
-    task: str, suffix: str, right: float, recalled: float, read: Read, wordless: float = 0.0, excused: float = 0.0
+    task: str, suffix: str, right: float, recalled: float, sums: Statistics, wordless: float = 0.0, excused: float = 0.0
 ) -> dict[str, float | None]:
     """Returns precision, recall and F1; wordless, excused: numbers of regions and detections that do not count."""
-    precision = ratio(right, detections(read, suffix) - excused)
-    recall = ratio(recalled, read(f"detection.regions{suffix}") - wordless)
-    if read("prediction.located"):
+    precision = ratio(right, detections(sums, suffix) - excused)
+    recall = ratio(recalled, sums[f"detection.regions{suffix}"] - wordless)
+    if sums["prediction.located"]:
         # A slice may have no detections although the system returns some elsewhere: its precision is then 0.
-        precision = where(read("detection.located"), precision, where(is_measured(recall), 0.0, precision))
+        precision = where(sums["detection.located"], precision, where(is_measured(recall), 0.0, precision))
     return {
         f"{task}.precision{suffix}": precision,
         f"{task}.recall{suffix}": recall,
@@ -173,18 +174,18 @@ def _rates(
     }
 
 
-def detections(read: Read, suffix: str) -> float:
+def detections(sums: Statistics, suffix: str) -> float:
     """Returns how many detections count for all regions or, with a `suffix` such as `[difficulty=small]`, a subset.
 
     A detection that no annotated region covers is false for every subset, also in samples without a region of the
     subset. These are counted once, as `detection.outside`; a subset's own statistic holds only its other detections.
     """
-    outside = read("detection.outside") if suffix else 0.0
-    return outside + read(f"detection.detections{suffix}")
+    outside = sums["detection.outside"] if suffix else 0.0
+    return outside + sums[f"detection.detections{suffix}"]
 
 
-def _accuracy(read: Read, suffix: str) -> Value:
-    return ratio(read(f"word_recognition.correct{suffix}"), read(f"word_recognition.words{suffix}"))
+def _accuracy(sums: Statistics, suffix: str) -> Value:
+    return ratio(sums[f"word_recognition.correct{suffix}"], sums[f"word_recognition.words{suffix}"])
 
 
 def _nothing(task: str) -> dict[str, float | None]:
@@ -223,7 +224,7 @@ def match_table(sums: Sums) -> Table:
         )
         others = int(sums[f"detection.split_detections{suffix}"] + sums[f"detection.merged_detections{suffix}"])
         missed = int(sums[f"detection.regions{suffix}"]) - one - split - merged
-        false = int(detections(sums.__getitem__, suffix)) - one - others
+        false = int(detections(sums, suffix)) - one - others
         rows.append([name, one, split, merged, missed, false])
     header = ("subset", "one to one", "split over detections", "merged with others", "missed", "false detections")
     return Table("How regions were matched", header, rows)
