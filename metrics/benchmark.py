@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
@@ -135,6 +135,9 @@ class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
     prediction: PredictionT | None
 
 
+PairT = TypeVar("PairT", bound=Pair[Any, Any])
+
+
 class DrawnPair(Pair[TruthT, PredictionT], Generic[TruthT, PredictionT], frozen=True):
     """One sample to draw; see `Benchmark.draw`."""
 
@@ -199,11 +202,11 @@ class MetricSpec:
 
     def covers(self, name: str) -> bool:
         """Returns whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
-        parts = map(re.escape, _PLACEHOLDER.split(self.name))
+        parts = map(re.escape, PLACEHOLDER.split(self.name)[::2])
         return re.fullmatch(r"\[.+\]".join(parts), name, re.DOTALL) is not None
 
 
-_PLACEHOLDER = re.compile(r"\[[A-Z_]+\]")
+PLACEHOLDER = re.compile(r"\[([A-Z_]+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +254,7 @@ class SampleScore(msgspec.Struct, frozen=True):
     coverage: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
-def for_each(
-    pairs: Sequence[Pair[TruthT, PredictionT]], function: Callable[[TruthT, PredictionT | None], ResultT]
-) -> list[ResultT | RejectedRecord]:
+def for_each(pairs: Sequence[PairT], function: Callable[[PairT], ResultT]) -> list[ResultT | RejectedRecord]:
     """Returns the result of `function` for each pair, in order, or the RejectedRecord that it raised.
 
     A RejectedRecord is returned without its traceback, whose frames would keep everything computed for the batch alive.
@@ -261,7 +262,7 @@ def for_each(
     results: list[ResultT | RejectedRecord] = []
     for pair in pairs:
         try:
-            results.append(function(pair.truth, pair.prediction))
+            results.append(function(pair))
         except RejectedRecord as rejected:
             rejected.__traceback__ = rejected.__cause__ = rejected.__context__ = None
             results.append(rejected)
@@ -332,7 +333,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
         The default scores one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        return for_each(pairs, self.score_sample)
+        return for_each(pairs, lambda pair: self.score_sample(pair.truth, pair.prediction))
 
     def take_timings(self) -> Mapping[str, int]:
         """Returns the microseconds on the clock that each of `timed` took in this process since the last call.
@@ -426,11 +427,9 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
         The default draws one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        return [
-            drawing
-            for pair in pairs
-            for drawing in for_each([pair], partial(self.draw, details=pair.details, image=pair.image))
-        ]
+        return for_each(
+            pairs, lambda pair: self.draw(pair.truth, pair.prediction, details=pair.details, image=pair.image)
+        )
 
 
 AnyBenchmark = Benchmark[Any, Any, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from .benchmark import (
     Benchmark,
     DrawnPair,
     Pair,
+    PairT,
     RejectedRecord,
     ResultT,
     SampleScore,
@@ -29,7 +30,6 @@ from .statistics.sums import MAX_STATISTIC
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]
 Result = SampleScore | RejectedRecord
-PairT = TypeVar("PairT", bound=Pair[Any, Any])
 ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
 
 RESERVED_COUNTS = frozenset(

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from ..benchmark import AnyBenchmark, MetricSpec
+from ..benchmark import PLACEHOLDER, AnyBenchmark, MetricSpec
 from .sum_table import FloatArray, SumTable, checked_values, slices_of, values_of_rows
 from .sums import Sums
 
@@ -229,7 +229,7 @@ def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int])
 def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
     """Returns the statistics that the denominator of a metric names: a name, or a pattern of many."""
     member, word = "", _NOTHING
-    if placeholder := _PLACEHOLDER.search(spec.name):
+    if placeholder := PLACEHOLDER.search(spec.name):
         member = metric[placeholder.start() + 1 : len(metric) - (len(spec.name) - placeholder.end()) - 1]
         word = re.compile(rf"\b{placeholder[1]}\b")
     terms: list[str | re.Pattern[str]] = []
@@ -274,4 +274,4 @@ def satterthwaite_df(classes: Sequence[float]) -> tuple[float, float]:
     return units, len(shares) ** 2 / math.fsum(shares)
 
 
-_PLACEHOLDER, _NOTHING = re.compile(r"\[([A-Z_]+)\]"), re.compile("(?!)")
+_NOTHING = re.compile("(?!)")
