@@ -28,7 +28,7 @@ from .bootstrap import Bootstrap, hash_of_text, uniforms_of
 from .measured import measure, spec_of
 from .paired import PairedDifference, paired_differences, units_needed
 from .sum_table import FloatArray, SumTable, values_of_rows
-from .sums import Sums
+from .sums import UNITS_PER_ONE, Sums
 
 Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
 SWAPS = 999
@@ -86,7 +86,7 @@ def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str
     units, values = sums.units(), benchmark.values(sums).items()
     dependent = {}
     for name, total in units.items():
-        others = [Sums({**units, name: changed}) for changed in (64 * total + (1 << 52), 0)]
+        others = [Sums({**units, name: changed}) for changed in (64 * total + UNITS_PER_ONE, 0)]
         changes = [values ^ benchmark.values_within(other, sums).items() for other in others]
         dependent[name] = frozenset(metric for change in changes for metric, _ in change)
     return dependent
@@ -185,15 +185,15 @@ def verdict(
     that allows for such losses must exclude 0 too.
     """
     test, difference, cautious = compared.test, compared.difference.difference, compared.difference.cautious
-    is_decidable = largest is not None and (1 - confidence) * (1 + 1e-9) * (1 + len(largest)) >= 1
-    if test is None or difference is None or largest is None or cautious is None or not is_decidable:
+    # 1 - 0.95 is a little more than 0.05.
+    level = (1 - confidence) * (1 + RELATIVE_ROUNDING)
+    if test is None or difference is None or cautious is None or largest is None or level * (1 + len(largest)) < 1:
         return "not tested", None
     if not test.enough_units:
         return "too few differ", None
     # A swap in which the metric has no value counts as extreme in its own p, and not at all in the largest.
     p = max(test.p, simultaneous_p(test.t, largest))
     low, high = cautious
-    # 1 - 0.95 is a little more than 0.05.
-    if p > (1 - confidence) * (1 + 1e-9) or low <= 0 <= high:
+    if p > level or low <= 0 <= high:
         return "no difference shown", p
     return ("better" if spec_of(benchmark, name).signed_value(difference) > 0 else "worse"), p
