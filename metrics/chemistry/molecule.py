@@ -105,10 +105,7 @@ class MoleculeBuilder:
     def grow(self, begin: int, bond_type: str | None, angle: float, length: float, text: str = "") -> int:
         """Adds an atom at the end of a bond from `begin`, and returns its index; type None adds no bond."""
         across, down = displacement(angle, length)
-        end = len(self.texts)
-        self.texts.append(text)
-        self.xs.append(self.xs[begin] + across)
-        self.ys.append(self.ys[begin] + down)
+        end = self.place(self.xs[begin] + across, self.ys[begin] + down, text)
         if bond_type is not None:
             self.bonds.append(Bond(begin, end, bond_type, angle, length))
         return end
@@ -152,7 +149,7 @@ class MoleculeBuilder:
 
         Sets angles and lengths that are NaN to those between the ends of the bond.
         """
-        bonds = [bond_between(self.xs, self.ys, *bond[:3]) if bond[3] != bond[3] else bond for bond in bonds]
+        bonds = [bond_between(self.xs, self.ys, *bond[:3]) if math.isnan(bond.angle) else bond for bond in bonds]
         index = {atom: number for number, atom in enumerate(kept)}
         bonds = [Bond(index[begin], index[end], kind, angle, length) for begin, end, kind, angle, length in bonds]
         xs, ys = (tuple([column[atom] for atom in kept]) for column in (self.xs, self.ys))
