@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -166,22 +167,17 @@ def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice
 
 def _counts(choice: Choice, counted: int, suffix: str) -> dict[str, int]:
     """Returns the nonzero statistics of one choice; counted: the number of detections before exclusions."""
-    one = split = parts = merged = merging = 0
-    for truths, detections in choice.matches:
-        if len(truths) == len(detections):
-            one += 1
-        elif len(truths) == 1:
-            split, parts = split + 1, parts + len(detections)
-        else:
-            merged, merging = merged + len(truths), merging + 1
+    kinds = Counter(match.kind for match in choice.matches)
+    split = [match.detections for match in choice.matches if match.kind == "one_to_many"]
+    merged = [match.truths for match in choice.matches if match.kind == "many_to_one"]
     counts = {
         "detection.regions": len(choice.care),
         "detection.detections": counted - len(choice.dont_care),
-        "detection.one_to_one": one,
-        "detection.split_regions": split,
-        "detection.split_detections": parts,
-        "detection.merged_regions": merged,
-        "detection.merged_detections": merging,
+        "detection.one_to_one": kinds["one_to_one"],
+        "detection.split_regions": len(split),
+        "detection.split_detections": sum(map(len, split)),
+        "detection.merged_regions": sum(map(len, merged)),
+        "detection.merged_detections": len(merged),
         "end_to_end.matches": len(choice.spotted),
         "end_to_end.wordless_regions": choice.wordless,
         "end_to_end.excused_detections": choice.excused,
