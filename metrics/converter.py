@@ -10,6 +10,7 @@ import abc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
 
@@ -33,6 +34,19 @@ def read_json(content: bytes) -> Any:
     RecursionError if it is nested too deep.
     """
     return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_distinct)
+
+
+def only_part(key: str, parts: Sequence[Part]) -> Part:
+    """Returns the part of a sample that has one; raises UnreadableSource if it comes more than once."""
+    if len(parts) != 1:
+        places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
+        raise UnreadableSource(f"sample {key!r} comes {len(parts)} times: {places}")
+    return parts[0]
+
+
+def stem_of(path: str) -> str:
+    """Returns `train_00001` for `folder/train_00001.jpg`."""
+    return PurePosixPath(path.replace("\\", "/")).stem
 
 
 def text_lines(path: str, stream: BinaryIO) -> Iterator[bytes]:

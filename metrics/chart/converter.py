@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar, cast
 
 import msgspec
 
 from ..benchmark import explain
-from ..converter import Converter, Part, UnreadableSource, read_json
+from ..converter import Converter, Part, UnreadableSource, read_json, stem_of
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.
@@ -42,8 +41,7 @@ class ChartConverter(Converter):
 
         Raises UnreadableSource if the file is not an image, or one of more pixels than a chart has.
         """
-        key = PurePosixPath(path.replace("\\", "/")).stem
-        yield key, stream.read() if role == "json" else msgspec.json.encode(_image_size(path, stream))
+        yield stem_of(path), stream.read() if role == "json" else msgspec.json.encode(_image_size(path, stream))
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one chart; images without a JSON file yield none.

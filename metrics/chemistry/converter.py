@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
-from ..converter import Converter, Part, UnreadableSource, read_json, text_lines
+from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of, text_lines
 
 JSON_FIELDS = {"json": "ssml_normed", "json_chemfig": "chemfig", "json_ssml_sd": "ssml_sd"}
 """The annotation field that each role reads."""
@@ -32,7 +31,7 @@ class ChemistryConverter(Converter):
         UnreadableSource if an annotation is not JSON, or its field is missing or not valid text.
         """
         if role in JSON_FIELDS:
-            yield _sample_id(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
+            yield stem_of(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
         else:
             yield from _lines(path, stream)
 
@@ -41,10 +40,7 @@ class ChemistryConverter(Converter):
 
         Raises UnreadableSource if the sample occurs more than once.
         """
-        if len(parts) != 1:
-            places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
-            raise UnreadableSource(f"sample {key!r} comes {len(parts)} times: {places}")
-        yield {"sample_id": key, "text": parts[0].content.decode()}
+        yield {"sample_id": key, "text": only_part(key, parts).content.decode()}
 
 
 def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
@@ -53,7 +49,7 @@ def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | Unreadab
             continue
         image, tab, text = line.rstrip(b"\r\n").partition(b"\t")
         try:
-            sample_id, string = _sample_id(image.decode().strip().removeprefix("\ufeff")), text.decode()
+            sample_id, string = stem_of(image.decode().strip().removeprefix("\ufeff")), text.decode()
         except UnicodeDecodeError as error:
             yield UnreadableSource(f"{path}, line {number}: not UTF-8 ({error.reason})")
             continue
@@ -74,8 +70,3 @@ def _field(field: str, path: str, content: bytes) -> str:
     if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
         raise UnreadableSource(f"{path}: {field!r} holds half of a surrogate pair")
     return text
-
-
-def _sample_id(path: str) -> str:
-    """Returns `train_00001` for `folder/train_00001.jpg`."""
-    return PurePosixPath(path.replace("\\", "/")).stem

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
 from ..benchmark import explain
 from ..common.budget import Budget, OutOfBudget
-from ..converter import Converter, Part, UnreadableSource, read_json, text_lines
+from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of, text_lines
 from .documents.dialects import document_formulas
 from .records import FormulaOptions
 
@@ -51,10 +50,7 @@ class FormulaConverter(Converter):
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one formula; raises UnreadableSource if the sample comes more than once."""
-        if len(parts) != 1:
-            places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
-            raise UnreadableSource(f"sample {key!r} comes {len(parts)} times: {places}")
-        (part,) = parts
+        part = only_part(key, parts)
         subset = {"subset": key.rpartition("/")[0]} if part.role == "lines" or part.role in DIALECTS else {}
         columns = json.loads(part.content) if part.role in DIALECTS else {"latex": part.content.decode()}
         yield {"sample_id": key, **columns, **subset}
@@ -82,7 +78,7 @@ def _objects(field: str, path: str, content: bytes) -> Iterator[tuple[str, bytes
 
 
 def _lines(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | UnreadableSource]:
-    subset = PurePosixPath(path.replace("\\", "/")).stem
+    subset = stem_of(path)
     for number, line in enumerate(text_lines(path, stream)):
         try:
             text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
@@ -104,7 +100,7 @@ def _displayed(dialect: str, path: str, content: bytes) -> Iterator[tuple[str, b
                 line = on_page.count("\n", 0, formula.offset) + 1
                 place = {"line": line} if dialect == "latex" else {"page": page, "line": line}
                 columns = json.dumps({"latex": formula.latex, **place})
-                yield f"{PurePosixPath(path).stem}/{number:07d}", columns.encode()
+                yield f"{stem_of(path)}/{number:07d}", columns.encode()
                 number += 1
     except UnicodeDecodeError as error:
         raise UnreadableSource(f"{path}: not UTF-8 ({error.reason})") from error

@@ -153,7 +153,7 @@ def parts(role: str, path: str, content: bytes) -> list[Any]:
         ("markdown", "out/motion.md", PAGES,
          [("motion/0000000", "E = 1", {"page": 1, "line": 4, "subset": "motion"}),
           ("motion/0000001", "a = b", {"page": 2, "line": 4, "subset": "motion"})]),
-        ("source", "motion.tex", SOURCE,
+        ("source", "out\\motion.tex", SOURCE,
          [("motion/0000000", "\\frac{1}{2} m", {"line": 4, "subset": "motion"}),
           ("motion/0000001", "x", {"line": 5, "subset": "motion"})]),
     ],
