@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -31,17 +31,17 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     system does not attempt it. Task 7 is scored against the data series of task 6.
     """
 
-    name: ClassVar[str] = "chart"
-    summary: ClassVar[str] = "CHART-Infographics: class, text, roles, axes, legend, elements and data of charts"
+    name = "chart"
+    summary = "CHART-Infographics: class, text, roles, axes, legend, elements and data of charts"
     truth_type = ChartTruth
     prediction_type = ChartPrediction
     options_type = ChartOptions
-    converter = ChartConverter()
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    takes_columns = True
     corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], LEFT_OUT[task]))
+    takes_columns = True
     batch_size = 64
+    converter = ChartConverter()
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
@@ -13,7 +13,6 @@ from rapidfuzz.distance import Levenshtein
 from ..benchmark import Benchmark, RejectedRecord, SampleScore
 from ..common.budget import Budget
 from ..common.text import normalized, quoted
-from ..converter import Converter
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
 from .converter import ChemistryConverter
@@ -54,16 +53,16 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     the tool are listed in docs/explanation/benchmarks/chemistry.md.
     """
 
-    name: ClassVar[str] = "chemistry"
-    summary: ClassVar[str] = "CROCS: lines of LaTeX with Chemfig molecules, compared as graphs"
-    truth_type: ClassVar[type[msgspec.Struct]] = ChemistryTruth
-    prediction_type: ClassVar[type[msgspec.Struct]] = ChemistryPrediction
-    options_type: ClassVar[type[msgspec.Struct]] = ChemistryOptions
+    name = "chemistry"
+    summary = "CROCS: lines of LaTeX with Chemfig molecules, compared as graphs"
+    truth_type = ChemistryTruth
+    prediction_type = ChemistryPrediction
+    options_type = ChemistryOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
     takes_columns = True
     batch_size = 64
-    converter: ClassVar[Converter | None] = ChemistryConverter()
+    converter = ChemistryConverter()
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
         """Scores one line; see the class. Raises RejectedRecord as `compared` does, or if `max_steps` is exceeded."""

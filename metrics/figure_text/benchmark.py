@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import shapely
 
 from ..benchmark import Benchmark, RejectedRecord, SampleScore, Table
 from ..common.budget import Budget
-from ..converter import Converter
 from ..statistics.sums import Sums
 from .converter import FigureTextConverter
 from .draw import draw_regions
@@ -40,7 +39,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     corpus_statistics = REGION_KINDS
     takes_columns = True
     batch_size = 64
-    converter: ClassVar[Converter | None] = FigureTextConverter()
+    converter = FigureTextConverter()
 
     def score_sample(self, truth: FigureTruth, prediction: FigurePrediction | None) -> SampleScore:
         """Scores one figure; without a prediction every annotated region is missed.

@@ -7,7 +7,7 @@ Matching", CVPR 2025, with its supplement and its released tool.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, Table
 from ..common.budget import Budget
@@ -47,8 +47,8 @@ class _Sample(NamedTuple):
 class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions]):
     """Scores formulas, tables and whole documents in LaTeX by what their formulas look like when typeset."""
 
-    name: ClassVar[str] = "formula"
-    summary: ClassVar[str] = "formula recognition: CDM and ExpRate@CDM, BLEU, edit distance, exact match"
+    name = "formula"
+    summary = "formula recognition: CDM and ExpRate@CDM, BLEU, edit distance, exact match"
     truth_type = FormulaTruth
     prediction_type = FormulaPrediction
     options_type = FormulaOptions
@@ -56,8 +56,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     sample_metrics = SAMPLE_METRICS
     takes_columns = True
     batch_size = 512
-    converter = FormulaConverter()
     timed = ("tex",)
+    converter = FormulaConverter()
 
     def __init__(self, options: FormulaOptions) -> None:
         super().__init__(options)

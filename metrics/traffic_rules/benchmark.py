@@ -7,7 +7,7 @@ Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ..common.budget import Budget
 from ..common.text import truncated
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
-from .converter import LabelConverter
+from .converter import TrafficRulesConverter
 from .draw import draw_rules
 from .metrics import (
     METRICS,
@@ -30,28 +30,28 @@ from .metrics import (
     property_tables,
     wrong_properties,
 )
-from .records import GroundTruth, Options, Prediction
+from .records import TrafficRulesOptions, TrafficRulesPrediction, TrafficRulesTruth
 from .rules import Rule, Sample, predicted_rules, true_rules
 
 _EDGES_IN_DETAILS = 200
 _MAX_EDGE_NAME_LENGTH = 200
 
 
-class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
+class TrafficRulesBenchmark(Benchmark[TrafficRulesTruth, TrafficRulesPrediction, TrafficRulesOptions]):
     """Scores the rules read from a traffic sign, and their assignment to the centerlines of lanes."""
 
-    name: ClassVar[str] = "traffic_rules"
-    summary: ClassVar[str] = "rules that traffic signs set for lanes: extraction, correspondence, overall (MapDR)"
-    truth_type = GroundTruth
-    prediction_type = Prediction
-    options_type = Options
+    name = "traffic_rules"
+    summary = "rules that traffic signs set for lanes: extraction, correspondence, overall (MapDR)"
+    truth_type = TrafficRulesTruth
+    prediction_type = TrafficRulesPrediction
+    options_type = TrafficRulesOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    converter: ClassVar[Converter | None] = LabelConverter()
     takes_columns = True
     batch_size = 256
+    converter = TrafficRulesConverter()
 
-    def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:
+    def score_sample(self, truth: TrafficRulesTruth, prediction: TrafficRulesPrediction | None) -> SampleScore:
         """Counts the right items of each task, and the wrong properties by name; metrics.py has the definitions.
 
         Raises RejectedRecord if the ids of the true rules are not unique, or a record exceeds the limits.
@@ -107,8 +107,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
     def draw(
         self,
-        truth: GroundTruth,
-        prediction: Prediction | None,
+        truth: TrafficRulesTruth,
+        prediction: TrafficRulesPrediction | None,
         details: Any = None,
         image: tuple[int, int] | None = None,
     ) -> str:

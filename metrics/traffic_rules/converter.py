@@ -25,7 +25,7 @@ class _LabelledRule(msgspec.Struct, frozen=True):
     matches: Name | None = None
 
 
-class LabelConverter(Converter):
+class TrafficRulesConverter(Converter):
     """Converts every label.json into one record.
 
     The file is an object that maps rule indices to {"attr_info", "centerline", "semantic_polygon"}. Its folder's name

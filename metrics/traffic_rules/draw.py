@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common.svg import EXTRA, LINE_HEIGHT, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
 from ..common.text import normalized, truncated
-from .records import GroundTruth, PredictedRule, Prediction, TrueRule
+from .records import PredictedRule, TrafficRulesPrediction, TrafficRulesTruth, TrueRule
 
 RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 400.0, 500.0, 104.0, 16.0
 MAX_RULES, MAX_LANES, MAX_FAULTS = 40, 60, 6
@@ -20,7 +20,10 @@ LANE = Style("lane", SOFT)
 
 
 def draw_rules(
-    truth: GroundTruth, prediction: Prediction | None, details: Mapping[str, Any], image: ImageSize | None
+    truth: TrafficRulesTruth,
+    prediction: TrafficRulesPrediction | None,
+    details: Mapping[str, Any],
+    image: ImageSize | None,
 ) -> str:
     """Returns an SVG document; without a prediction, the ground truth is drawn without verdicts.
 

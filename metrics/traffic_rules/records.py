@@ -26,19 +26,19 @@ class PredictedRule(msgspec.Struct, frozen=True):
     matches: Name | None = None
 
 
-class GroundTruth(msgspec.Struct, frozen=True):
+class TrafficRulesTruth(msgspec.Struct, frozen=True):
     """The rules of one sample."""
 
     rules: list[TrueRule]
 
 
-class Prediction(msgspec.Struct, frozen=True):
+class TrafficRulesPrediction(msgspec.Struct, frozen=True):
     """The rules predicted for one sample; null means no rules."""
 
     rules: list[PredictedRule] | None = None
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrafficRulesOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of a run.
 
     ignore_properties: names of properties to remove from both sides before rules are compared.

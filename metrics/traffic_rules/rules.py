@@ -13,7 +13,7 @@ from ..benchmark import RejectedRecord, Side
 from ..common.budget import Budget
 from ..common.text import normalized
 from .limits import CHARACTERS_PER_STEP, MAX_DEPTH, MAX_PROPERTIES, MAX_VALUES, check_sizes
-from .records import GroundTruth, PredictedRule, Prediction, TrueRule
+from .records import PredictedRule, TrafficRulesPrediction, TrafficRulesTruth, TrueRule
 
 _MAX_SHOWN = 60
 
@@ -70,7 +70,7 @@ class Sample:
         return self._names.setdefault(text, text)
 
 
-def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
+def true_rules(truth: TrafficRulesTruth, sample: Sample) -> list[Rule]:
     """Returns the rules of the ground truth, in order, without the ignored properties.
 
     Raises RejectedRecord if an id is duplicated or the record exceeds the limits.
@@ -84,7 +84,7 @@ def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
     return [msgspec.structs.replace(rule, centerlines=list(dict.fromkeys(rule.centerlines))) for rule in rules]
 
 
-def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]:
+def predicted_rules(prediction: TrafficRulesPrediction | None, sample: Sample) -> list[Rule]:
     """Returns the predicted rules, in order, without the ignored properties; [] if nothing was predicted.
 
     Raises RejectedRecord if the record exceeds the limits.
