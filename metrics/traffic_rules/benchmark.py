@@ -31,7 +31,7 @@ from .metrics import (
     wrong_properties,
 )
 from .records import TrafficRulesOptions, TrafficRulesPrediction, TrafficRulesTruth
-from .rules import Rule, Sample, predicted_rules, true_rules
+from .rules import PropertyNumbers, Rule, predicted_rules, true_rules
 
 _EDGES_IN_DETAILS = 200
 _MAX_EDGE_NAME_LENGTH = 200
@@ -56,15 +56,15 @@ class TrafficRulesBenchmark(Benchmark[TrafficRulesTruth, TrafficRulesPrediction,
 
         Raises RejectedRecord if the ids of the true rules are not unique, or a record exceeds the limits.
         """
-        sample = Sample(Budget(self.options.max_steps), self.options.ignore_properties)
-        true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
+        numbers = PropertyNumbers(Budget(self.options.max_steps), self.options.ignore_properties)
+        true, predicted = true_rules(truth, numbers), predicted_rules(prediction, numbers)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         for task in TASKS:
             counts = task.statistics(true, predicted)
             statistics |= counts
             metrics |= task.values(counts)
-        pairs = dict(pair_rules(true, predicted, sample.budget))
+        pairs = dict(pair_rules(true, predicted, numbers.budget))
         faults = [
             wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
             for number, rule in enumerate(true)

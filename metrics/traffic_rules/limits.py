@@ -15,8 +15,8 @@ MAX_VALUES = 1000
 CHARACTERS_PER_STEP = 1000
 
 
-def check_sizes(rules: Sequence[TrueRule | PredictedRule], side: Side) -> int:
-    """Returns the number of centerlines that the rules of one side name.
+def reading_steps(rules: Sequence[TrueRule | PredictedRule], side: Side) -> int:
+    """Returns the steps of reading the rules of one side, one for each centerline that they name.
 
     Raises RejectedRecord if there are more than 500 rules or more than 10,000 centerlines.
     """

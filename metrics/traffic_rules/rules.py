@@ -11,8 +11,8 @@ import msgspec
 
 from ..benchmark import RejectedRecord, Side
 from ..common.budget import Budget
-from ..common.text import normalized
-from .limits import CHARACTERS_PER_STEP, MAX_DEPTH, MAX_PROPERTIES, MAX_VALUES, check_sizes
+from ..common.text import normalized, truncated
+from .limits import CHARACTERS_PER_STEP, MAX_DEPTH, MAX_PROPERTIES, MAX_VALUES, reading_steps
 from .records import PredictedRule, TrafficRulesPrediction, TrafficRulesTruth, TrueRule
 
 _MAX_SHOWN = 60
@@ -22,7 +22,7 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
     """One rule of either side.
 
     name: the id of a true rule; of a predicted rule, the id that it matches, or None.
-    properties: the number of every property that counts, by its name; see `Sample`.
+    properties: the number of every property that counts, by its name; see `PropertyNumbers`.
     distinct: only the numbers; two rules are equal if these sets are.
     values: the values of the same properties in the record, in order of their names.
     centerlines: without duplicates for a true rule; as in the record for a predicted one.
@@ -35,7 +35,7 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
     centerlines: list[str]
 
 
-class Sample:
+class PropertyNumbers:
     """What the two sides of one sample share: the numbers of their properties, their names, and the budget.
 
     Equal properties have the same number and equal names are the same object, so that long texts are compared once
@@ -70,13 +70,13 @@ class Sample:
         return self._names.setdefault(text, text)
 
 
-def true_rules(truth: TrafficRulesTruth, sample: Sample) -> list[Rule]:
+def true_rules(truth: TrafficRulesTruth, numbers: PropertyNumbers) -> list[Rule]:
     """Returns the rules of the ground truth, in order, without the ignored properties.
 
     Raises RejectedRecord if an id is duplicated or the record exceeds the limits.
     """
-    rules = _rules(truth.rules, sample, "ground_truth")
-    duplicated = [name for name, number in Counter(rule.name for rule in rules).items() if number > 1]
+    rules = _rules(truth.rules, numbers, "ground_truth")
+    duplicated = [name for name, number in Counter(numbers.name(rule.id) for rule in truth.rules).items() if number > 1]
     if duplicated:
         raise RejectedRecord(
             "ground_truth", f"rules: the id {_shown(duplicated[0])} is duplicated; give every rule an id of its own"
@@ -84,27 +84,27 @@ def true_rules(truth: TrafficRulesTruth, sample: Sample) -> list[Rule]:
     return [msgspec.structs.replace(rule, centerlines=list(dict.fromkeys(rule.centerlines))) for rule in rules]
 
 
-def predicted_rules(prediction: TrafficRulesPrediction | None, sample: Sample) -> list[Rule]:
+def predicted_rules(prediction: TrafficRulesPrediction | None, numbers: PropertyNumbers) -> list[Rule]:
     """Returns the predicted rules, in order, without the ignored properties; [] if nothing was predicted.
 
     Raises RejectedRecord if the record exceeds the limits.
     """
-    return _rules((prediction.rules if prediction else None) or [], sample, "prediction")
+    return _rules((prediction.rules if prediction else None) or [], numbers, "prediction")
 
 
-def _rules(rules: Sequence[TrueRule | PredictedRule], sample: Sample, side: Side) -> list[Rule]:
+def _rules(rules: Sequence[TrueRule | PredictedRule], numbers: PropertyNumbers, side: Side) -> list[Rule]:
     read = []
-    with sample.budget.reading(side):
-        sample.budget.spend(check_sizes(rules, side))
+    with numbers.budget.reading(side):
+        numbers.budget.spend(reading_steps(rules, side))
         for number, rule in enumerate(rules):
             try:
-                values = _counted(rule.properties or {}, sample.ignored)
-                properties = sample.numbered(values)
+                values = _counted(rule.properties or {}, numbers.ignored)
+                properties = numbers.numbered(values)
             except NotComparable as error:
                 raise RejectedRecord(side, f"rules[{number}].properties: {error}") from error
-            lines = [sample.name(line) for line in rule.centerlines or ()]
+            lines = [numbers.name(line) for line in rule.centerlines or ()]
             name = rule.id if isinstance(rule, TrueRule) else rule.matches
-            named = None if name is None else sample.name(name)
+            named = None if name is None else numbers.name(name)
             read.append(Rule(named, properties, frozenset(properties.values()), values, lines))
     return read
 
@@ -127,8 +127,8 @@ def _counted(values: Mapping[str, Any], ignored: Collection[str]) -> dict[str, A
     return counted
 
 
-def _shown(text: str | None) -> str:
-    return repr(text if text is None or len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
+def _shown(text: str) -> str:
+    return repr(truncated(text, _MAX_SHOWN))
 
 
 class NotComparable(Exception):

@@ -255,7 +255,7 @@ def nested(depth: int) -> list[Any]:
         ([{"id": each} for each in (1, "1", 2, 2)], {}, r"rules: the id '1' is duplicated; give every rule an id of"),
         ([], {"centerlines": ["1"] * 10_001}, "rules: they name 10001 centerlines, and at most 10000"),
         ([], {"properties": {str(n): n for n in range(65)}}, "there are 65, and at most 64 are scored"),
-        ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx\.\.\.' cannot .{0,50}1000 values"),
+        ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx…' cannot .{0,50}1000 values"),
         ([], {"properties": {"a": {"b": [0] * 999, "c": []}}}, "'a' cannot .* more than 1000 values"),
         *(([], {"properties": {"a": nested(depth)}}, "'a' cannot be compared: it nests") for depth in (17, 100_000)),
         ([], {"properties": {"é": 1, "e\u0301": 1}}, "'é' occurs twice, in two forms of Unicode"),
