@@ -18,7 +18,7 @@ from ..statistics.sums import Sums
 from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
-from .limits import EDITS_IN_A_STEP, check_length
+from .limits import EDITS_PER_STEP, check_length
 from .line import Line, comparable
 from .matcher import Match, match_molecules
 from .metrics import METRICS, SAMPLE_METRICS, accuracy
@@ -75,7 +75,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         errors = len(label)
         if prediction is not None:
             predicted = self.label_tokens(prediction.text)
-            budget.spend(2 * (len(label) + len(predicted)) + len(label) * len(predicted) // EDITS_IN_A_STEP)
+            budget.spend(2 * (len(label) + len(predicted)) + len(label) * len(predicted) // EDITS_PER_STEP)
             errors = Levenshtein.distance(label, predicted)
         return SampleScore(
             statistics={

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..benchmark import RejectedRecord, Side
 
-STEPS_OF_READING = 8
+STEPS_PER_CHARACTER = 8
 """The steps per character to split, draw and normalize a line, in either notation."""
-EDITS_IN_A_STEP = 5_000
+EDITS_PER_STEP = 5_000
 """Pairs of characters or tokens that the edit distance compares in one step; it processes 64 of them at once."""
 
 

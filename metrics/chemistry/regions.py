@@ -14,7 +14,7 @@ from ..common.text import without_comments
 from .brackets import BracketEnds, match_end
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
-from .limits import STEPS_OF_READING
+from .limits import STEPS_PER_CHARACTER
 from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
 from .ssml import has_own_words, is_ssml, plain, read_ssml
 
@@ -68,7 +68,7 @@ def read_line(text: str, released: bool, budget: Budget) -> Reading:
 
     Raises OutOfBudget if reading takes too many steps.
     """
-    budget.spend(STEPS_OF_READING * len(text))
+    budget.spend(STEPS_PER_CHARACTER * len(text))
     reader = _RegionReader(released, budget)
     pieces: list[str | Region] = []
     is_chemfig = False

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
 
-from .limits import EDITS_IN_A_STEP
+from .limits import EDITS_PER_STEP
 from .molecule import Molecule
 from .neighbors import DEGREE_COST, MoleculePair, Neighbors, cheapest_shift
 
@@ -80,7 +80,7 @@ def _pairs_by_cost(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
     pred_atoms = _by_invariant(molecules.prediction, molecules.prediction_neighbors)
     texts, others = ({text for text, _ in side} for side in (atoms, pred_atoms))
     characters = sum(map(len, texts)) * sum(map(len, others))
-    budget.spend(characters // EDITS_IN_A_STEP + len(texts) * len(others) // 4)
+    budget.spend(characters // EDITS_PER_STEP + len(texts) * len(others) // 4)
     rounds: dict[float, list[tuple[AtomInvariant, AtomInvariant]]] = defaultdict(list)
     for first in atoms:
         for second in pred_atoms:

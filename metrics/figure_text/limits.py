@@ -17,7 +17,9 @@ STEPS_PER_CORNER = 4
 STEPS_PER_CROSSING = 20
 STEPS_PER_PAIR = 30
 CORNER_PAIRS_NOT_COUNTED = 64
-PAIRS_PER_CHOICE_STEP = 2
+OVERLAPS_PER_CARE_STEP = 2
+BOX_PAIRS_PER_STEP = 16
+CANDIDATES_PER_STEP = 4
 
 
 def charge_reading(budget: Budget, side: Side, regions: Iterable[TruthRegion | PredictedRegion]) -> None:

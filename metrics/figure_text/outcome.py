@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..common.budget import Budget
 from .deteval import DetEval, IouMatcher, Match, Rules
 from .figure import Figure
-from .limits import PAIRS_PER_CHOICE_STEP, charge_reading
+from .limits import OVERLAPS_PER_CARE_STEP, charge_reading
 from .overlaps import Overlap, measure
 from .pairing import Candidate, Pair, largest_pairing
 from .records import FigureTextOptions
@@ -74,7 +74,7 @@ def score_figure(
     Raises RejectedRecord if the work or the overlaps are above a limit.
     """
     both = compare(figure, options, budget)
-    pairs = len(both.overlaps) // PAIRS_PER_CHOICE_STEP
+    pairs = len(both.overlaps) // OVERLAPS_PER_CARE_STEP
     budget.spend((2 + len(members)) * (pairs + len(figure.truths) // 8 + len(figure.predictions) // 8))
     outside = both.counted - len({detection for _, detection in both.inside})
     whole = choose(both, [each for each in figure.located if not figure.truths[each].ignore], budget)

@@ -13,11 +13,10 @@ import shapely
 from ..benchmark import RejectedRecord
 from ..common.boxes import shared_area
 from ..common.budget import Budget
-from .limits import charge_intersections
+from .limits import BOX_PAIRS_PER_STEP, charge_intersections
 from .records import Box
 from .regions import Region
 
-PAIRS_PER_STEP = 16
 STEPS_PER_OVERLAP = 2
 MAX_PAIRS = 1_000_000
 
@@ -82,7 +81,7 @@ def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: B
     for truth in truths:
         left, top, right, bottom = reach = truth.reach()
         first, last = bisect_right(ends, reach[axis]), bisect_left(starts, reach[axis + 2])
-        budget.spend((last - first) // PAIRS_PER_STEP)
+        budget.spend((last - first) // BOX_PAIRS_PER_STEP)
         near = [
             number
             for (x1, y1, x2, y2), number in boxes[first:last]

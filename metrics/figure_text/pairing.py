@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from ..common.budget import Budget
-
-PAIRS_PER_STEP = 4
+from .limits import CANDIDATES_PER_STEP
 
 Candidate = tuple[int, float, int]
 """(ground-truth region, -score, detection), so that sorting puts the best detection of each region first."""
@@ -27,7 +26,7 @@ def largest_pairing(
     """
     if not candidates:
         return []
-    budget.spend(len(candidates) // PAIRS_PER_STEP)
+    budget.spend(len(candidates) // CANDIDATES_PER_STEP)
     allowed: dict[int, list[int]] = {}
     for region, _, detection in candidates:
         if region in care and detection not in dont_care:
@@ -53,7 +52,7 @@ def hopcroft_karp(neighbors: Sequence[Sequence[int]], budget: Budget) -> list[in
     edges = sum(map(len, neighbors))
     improved = True
     while improved:
-        budget.spend(1 + edges // PAIRS_PER_STEP)
+        budget.spend(1 + edges // CANDIDATES_PER_STEP)
         improved = False
         distances = _distances(neighbors, partners, owners)
         ways = [iter(each) for each in neighbors]

@@ -54,7 +54,7 @@ _GROWING = words(
 """Commands whose own ink is as wide or as tall as its neighbors: TeX assembles it from many pieces."""
 _LONG = re.compile(r"\d\d\d[\d.,]*\s*(?:true\s*)?(?:pt|bp|mm|dd|sp|ex|mu)|\d[\d.,]*\s*(?:true\s*)?(?:pc|in|cm|em|cc)")
 """A length that may be long."""
-_STEPS_OF_LONG = 5_000
+_STEPS_PER_LONG_LENGTH = 5_000
 """The steps of a growing command where a length is long: TeX's longest, 16,384 pt, takes 2,700 pieces."""
 
 _PART = re.compile(
@@ -76,7 +76,7 @@ def typesetting_steps(source: str) -> int:
     a root in all four styles. LaTeX writes the template of a table anew for each column: they count squared.
     """
     parts = _PART.findall(source)
-    long = _STEPS_OF_LONG if _LONG.search(source) else 0
+    long = _STEPS_PER_LONG_LENGTH if _LONG.search(source) else 0
     steps, columns = PAGE_STEPS, 0
     times, repeats, arguments = 1, 1, 0
     in_columns = columns_next = False

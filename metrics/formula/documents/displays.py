@@ -28,7 +28,7 @@ _WORDS_OF_PROSE = 3
 _MAX_SCORE = 12
 _SCORE_OF_DISPLAY_WITHIN = 4
 _SCORE_OF_BLANK_LINE = -40
-_STEPS_OF_DELIMITER = 20
+_STEPS_PER_DELIMITER = 20
 
 _NAMES = "|".join(sorted(DISPLAYED))
 _BLANK_LINE = re.compile(r"(?<![^\\]\\)\n[ \t\r>]*\n")
@@ -95,7 +95,7 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
     last, and at most 2,000 characters. The time is that of sorting the delimiters; each costs 20 steps of the budget.
     """
     marks = [mark for mark in (_MARKDOWN if markdown else _LATEX).finditer(text, start) if mark.lastgroup]
-    budget.spend(_STEPS_OF_DELIMITER * len(marks))
+    budget.spend(_STEPS_PER_DELIMITER * len(marks))
     dollars: list[re.Match[str]] = []
     opened: list[re.Match[str]] = []
     unclosed: list[re.Match[str]] = []

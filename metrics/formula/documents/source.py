@@ -16,8 +16,8 @@ MAX_DEPTH = 60
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
 """Commands that a text cannot redefine."""
 
-_STEPS_OF_CALL = 40
-_STEPS_OF_DEFINITION = 15
+_STEPS_PER_CALL = 40
+_STEPS_PER_DEFINITION = 15
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
 _DEFINITION = re.compile(
     r"\\(?P<definer>g?def|(?:re)?newcommand|providecommand|DeclareRobustCommand|DeclareMathOperator)(?![A-Za-z@])"
@@ -282,7 +282,7 @@ class _Expander:
         self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]
     ) -> tuple[Expansion, int] | None:
         """Returns the expansion of the call at `start`, and the end of its arguments; None if they are missing."""
-        self._budget.spend(_STEPS_OF_CALL + len(calls))
+        self._budget.spend(_STEPS_PER_CALL + len(calls))
         origin = source.origins[start]
         arguments: list[Expansion] = []
         if macro.default is not None:
@@ -303,7 +303,7 @@ class _Expander:
 
     def _define(self, definition: re.Match[str]) -> int | None:
         """Stores a definition and returns the index after it; None if it cannot be read."""
-        self._budget.spend(_STEPS_OF_DEFINITION)
+        self._budget.spend(_STEPS_PER_DEFINITION)
         text, at = definition.string, definition.end()
         name = definition["braced"] or definition["bare"]
         parameters = re.findall("[0-9]", definition["parameters"])

@@ -39,10 +39,10 @@ MARGIN = 1
 
 MAX_SIDE = 8000
 """Pixels; a larger image is clipped."""
-STEPS_OF_PIECE = 25
-PIXELS_COVERED_IN_A_STEP = 4000
-PIXELS_IN_A_STEP = 100
-COLUMN_PAIRS_IN_A_STEP = 500
+STEPS_PER_PIECE = 25
+COVERED_PIXELS_PER_STEP = 4000
+PIXELS_PER_STEP = 100
+COLUMN_PAIRS_PER_STEP = 500
 _MARK, _LEFT, _TOP, _RIGHT, _BOTTOM = range(5)
 """The indices of the columns of an ink table, in the order of the fields of Ink."""
 _NO_INK = np.zeros((0, len(Ink._fields)), dtype=np.int64)
@@ -182,9 +182,9 @@ def drawing_steps(typesets: Sequence[Typeset]) -> int:
         _, _, size = _frame(table, PIXELS_PER_UNIT)
         width, height = max(width, size[0]), max(height, size[1])
         sides = np.clip((table[:, [_RIGHT, _BOTTOM]] - table[:, [_LEFT, _TOP]]) * PIXELS_PER_UNIT, 0, size)
-        steps += STEPS_OF_PIECE * len(table) + int((sides.prod(axis=1) // PIXELS_COVERED_IN_A_STEP).sum())
-    columns = width * width * len(typesets) // COLUMN_PAIRS_IN_A_STEP
-    return steps + columns + len(typesets) * width * height // PIXELS_IN_A_STEP
+        steps += STEPS_PER_PIECE * len(table) + int((sides.prod(axis=1) // COVERED_PIXELS_PER_STEP).sum())
+    columns = width * width * len(typesets) // COLUMN_PAIRS_PER_STEP
+    return steps + columns + len(typesets) * width * height // PIXELS_PER_STEP
 
 
 @lru_cache(maxsize=256)

@@ -47,9 +47,9 @@ SECONDS_OF_RUN = 2
 """Processor time of a run of several formulas: one second for all, and one for a formula that does not terminate."""
 MAX_STEPS_IN_RUN = 100_000
 """A formula with more counted work is typeset alone."""
-STEPS_OF_SECOND = 250_000
+STEPS_PER_SECOND = 250_000
 """A formula may take one second of processor time, plus one per so many steps: four times the most they need."""
-STEPS_OF_STALLED_SECOND = 1_000_000
+STEPS_PER_STALLED_SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Typesetter:
                 stalled = isinstance(result, Failure) and result.stalled
                 seconds = max(self._limit(formula), SECONDS_OF_RUN)
                 starts = 1 if formula.steps > MAX_STEPS_IN_RUN else 2  # one more for the run that it may have ended
-                allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else starts * START_STEPS)
+                allowances.charge(formula, seconds * STEPS_PER_STALLED_SECOND if stalled else starts * START_STEPS)
             left = {*waiting} - {*alone, *results}
             waiting = [each for each in waiting if each in left and allowances.wanted(each)]
             if not waiting:
@@ -142,7 +142,7 @@ class Typesetter:
 
     def _limit(self, formula: Marked) -> int:
         """Returns the seconds of processor time that a formula may take."""
-        return min(self._seconds, 1 + formula.steps // STEPS_OF_SECOND)
+        return min(self._seconds, 1 + formula.steps // STEPS_PER_SECOND)
 
     def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], list[Marked]]:
         """Typesets formulas in one run.
