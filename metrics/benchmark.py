@@ -295,7 +295,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Whether `values` also takes columns, sums of many replicates of many slices at once, and returns columns: it uses
     only arithmetic and the functions of `metrics.statistics.ratios`. Otherwise it is called for each replicate."""
     sliced_columns: ClassVar[tuple[str, ...]] = ()
-    """The columns for whose slices `values` needs separate sums (`metrics.statistics.sum_table`)."""
+    """The columns for whose slices `values` needs separate sums (`metrics.statistics.slice_names`)."""
     batch_size: ClassVar[int] = 1
     """The preferred number of pairs in a call of `score` or `draw_batch`."""
     timed: ClassVar[tuple[str, ...]] = ()

@@ -30,8 +30,9 @@ import numpy as np
 
 from .benchmark import AnyBenchmark, MetricSpec
 from .common.text import nearest, truncated
-from .statistics.measured import spec_of
-from .statistics.sum_table import slices_of, values_of_rows
+from .statistics.measured import spec_or_undeclared
+from .statistics.slice_names import slices_of
+from .statistics.sum_table import values_of_rows
 from .statistics.sums import Sums
 
 Definitions = tuple[tuple[str, str], ...]
@@ -100,7 +101,7 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
     for place, (name, formula) in enumerate(definitions, first):
         computed = reader.derived(name)
         # What is made of metrics, such as a spread, has no denominator, and so no units in a slice: its parts do.
-        units = {part: spec_of(kind, part).parts or (part,) for part in computed.metrics}
+        units = {part: spec_or_undeclared(kind, part).parts or (part,) for part in computed.metrics}
         parts = dict.fromkeys(each for part in computed.metrics for each in units[part])
         sliced = dict.fromkeys((each, column) for part, column in computed.sliced for each in units[part])
         known: dict[str, Any] = {"bounds": computed.bounds, "parts": tuple(parts), "sliced": tuple(sliced)}

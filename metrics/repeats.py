@@ -4,7 +4,7 @@ A benchmark with repeats is a subclass of the benchmark. All repeats of a sample
 sample are those of its repeats under other names (`fold_statistics`):
 
     name                  the mean over the repeats, by which denominators and units are counted
-    @["","r"]name         of repeat r, as of a slice (`statistics.sum_table`)
+    @["","r"]name         of repeat r, as of a slice (`statistics.slice_names`)
     @count:metric[k]      1 for each k up to the number n of repeats in which the per-sample metric has a value
     @rank:metric[n|i]     the i-th of these n values, the worst first
 
@@ -31,7 +31,8 @@ import numpy as np
 
 from .benchmark import AnyBenchmark, DrawnPair, MetricSpec, RejectedRecord, SampleScore, Table
 from .statistics.ratios import Value, ratio
-from .statistics.sum_table import AnySums, of_slice, prefixed, slices_of, values_of_rows
+from .statistics.slice_names import AnySums, of_slice, prefixed, slices_of
+from .statistics.sum_table import values_of_rows
 from .statistics.sums import MAX_STATISTIC, Sums
 
 MAX_REPEATS = 256
@@ -78,7 +79,7 @@ def _clipped(spec: MetricSpec, value: Any) -> Any:
 def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -> dict[str, float]:
     """Returns the statistics of a sample over its repeats. runs: the score of each repeat; not empty."""
     names = dict.fromkeys(name for score in runs.values() for name in score.statistics)
-    folded = {name: mean([score.statistics.get(name, 0) for score in runs.values()]) for name in names}
+    folded = {name: exact_mean([score.statistics.get(name, 0) for score in runs.values()]) for name in names}
     for label, score in runs.items():
         folded |= prefixed(score.statistics, _COLUMN, label)
     for spec in _ranked(kind):
@@ -95,15 +96,15 @@ def fold_metrics(runs: Sequence[Mapping[str, float | None]]) -> dict[str, float 
     """Returns the mean of each per-sample metric over the repeats in which it has a value."""
     names = dict.fromkeys(name for metrics in runs for name in metrics)
     values = {name: [value for metrics in runs if (value := metrics.get(name)) is not None] for name in names}
-    return {name: mean(defined) if defined else None for name, defined in values.items()}
+    return {name: exact_mean(defined) if defined else None for name, defined in values.items()}
 
 
 def is_of_k(spec: MetricSpec) -> bool:
     """Returns whether a metric is the best or worst of k, whose denominator counts the samples with k repeats."""
-    return spec.denominator is not None and spec.denominator.startswith("@count:")
+    return spec.denominator.startswith("@count:")
 
 
-def mean(values: Sequence[float]) -> float:
+def exact_mean(values: Sequence[float]) -> float:
     """Returns the mean of some numbers; of equal numbers, exactly that number."""
     low = min(values)
     return low + math.fsum(value - low for value in values) / len(values)

@@ -22,7 +22,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.repeats import with_labels
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.comparison import SwapWeights
-from ..metrics.statistics.sum_table import with_slices
+from ..metrics.statistics.slice_names import with_slices
 from .blocks import Block, BlockFolder, KeyedRecord, at_end, sorted_on_disk, unpack
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem

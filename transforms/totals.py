@@ -10,7 +10,8 @@ from ..metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, Table, explain
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import measure_slices
-from ..metrics.statistics.sum_table import PackedReplicates, with_slices
+from ..metrics.statistics.slice_names import with_slices
+from ..metrics.statistics.sum_table import PackedReplicates
 from ..metrics.statistics.sums import Sums
 from .hashes import prediction_fingerprint, sample_fingerprint
 from .records import InputProblem, writable

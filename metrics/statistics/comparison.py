@@ -25,7 +25,7 @@ import numpy as np
 
 from ..benchmark import AnyBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
-from .measured import measure, spec_of
+from .measured import measure, spec_or_undeclared
 from .paired import PairedDifference, paired_differences, units_needed
 from .sum_table import FloatArray, SumTable, values_of_rows
 from .sums import UNITS_PER_ONE, Sums
@@ -196,4 +196,4 @@ def verdict(
     low, high = cautious
     if p > level or low <= 0 <= high:
         return "no difference shown", p
-    return ("better" if spec_of(benchmark, name).signed_value(difference) > 0 else "worse"), p
+    return ("better" if spec_or_undeclared(benchmark, name).signed_value(difference) > 0 else "worse"), p

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from ..benchmark import AnyBenchmark, MetricSpec
-from .measured import Measured, spec_of
+from .measured import Measured, spec_or_undeclared
 from .sum_table import FloatArray
 
 Interval = tuple[float, float]
@@ -43,7 +43,7 @@ MAX_EXPONENT = 50.0
 def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) -> dict[str, Interval | None]:
     """Returns the interval of each metric of a slice; see `interval` for None, and None without a denominator."""
     kind, errors, replicates = type(benchmark), measured.errors, measured.replicates
-    specs = {name: spec_of(kind, name) for name in measured.values}
+    specs = {name: spec_or_undeclared(kind, name) for name in measured.values}
     return {
         name: interval(specs[name], value, errors[name], replicates[name], measured.units[name], confidence)
         if specs[name].has_units
@@ -83,7 +83,7 @@ def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, fl
     """Returns the standard error of each metric of a slice; None if it is unknown, see `standard_error`."""
     kind = type(benchmark)
     return {
-        name: standard_error(spec_of(kind, name), value, measured.errors[name], measured.units[name])
+        name: standard_error(spec_or_undeclared(kind, name), value, measured.errors[name], measured.units[name])
         for name, value in measured.values.items()
     }
 

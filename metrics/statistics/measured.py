@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from ..benchmark import PLACEHOLDER, AnyBenchmark, MetricSpec
-from .sum_table import FloatArray, SumTable, checked_values, slices_of, values_of_rows
+from .slice_names import slices_of
+from .sum_table import FloatArray, SumTable, checked_values, values_of_rows
 from .sums import Sums
 
 MIN_CLASS_UNITS = 5.0
@@ -135,7 +136,7 @@ def _measure_together(
 ) -> Iterator[Measured]:
     kind, stacked, shape = type(benchmark), SumTable.stacked(tables), (len(tables), len(tables[0]))
     values_of = [values_of_rows(benchmark, table.row(0), corpus) for table in tables]
-    specs = {name: spec_of(kind, name) for values in values_of for name in values}
+    specs = {name: spec_or_undeclared(kind, name) for values in values_of for name in values}
     plain = [name for name, spec in specs.items() if not spec.parts]
     denominators, counts = _denominators(kind, plain, stacked, shape, clustered)
     columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
@@ -160,16 +161,17 @@ def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
     """Sets the units and effective sample sizes of the means over classes."""
     units, means = measured.units, {}
     for metric in list(units):
-        if classes := spec_of(kind, metric).classes:
+        if classes := spec_or_undeclared(kind, metric).classes:
             if classes not in means:
-                family = spec_of(kind, classes)
-                means[classes] = satterthwaite_df([units[each] for each in units if spec_of(kind, each) is family])
+                family = spec_or_undeclared(kind, classes)
+                of_family = [size for each, size in units.items() if spec_or_undeclared(kind, each) is family]
+                means[classes] = satterthwaite_df(of_family)
             units[metric], measured.sizes[metric] = (min(units[metric], each) for each in means[classes])
 
 
 def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, table: SumTable, clustered: bool) -> None:
     """Sets the units and the effective sample size of a metric made of metrics."""
-    spec, units, sizes = spec_of(kind, metric), measured.units, measured.sizes
+    spec, units, sizes = spec_or_undeclared(kind, metric), measured.units, measured.sizes
     units[metric] = min(units.get(part, 0.0) for part in spec.parts)
     sizes[metric] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
     for part, column in spec.sliced:
@@ -179,15 +181,15 @@ def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, tabl
 
 
 @lru_cache(maxsize=65536)
-def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
+def spec_or_undeclared(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     """Returns the declaration of a metric, `UNDECLARED` if there is none."""
     return kind.spec_of(metric) or UNDECLARED
 
 
 def class_families(kind: type[AnyBenchmark], metric: str) -> list[MetricSpec]:
     """Returns the families of classes over which a metric, or a part of it, is a mean; see `MetricSpec.classes`."""
-    spec = spec_of(kind, metric)
-    specs = [spec, *(spec_of(kind, part) for part in spec.parts)]
+    spec = spec_or_undeclared(kind, metric)
+    specs = [spec, *(spec_or_undeclared(kind, part) for part in spec.parts)]
     return [family for each in specs if (family := kind.spec_of(each.classes))]
 
 
@@ -200,7 +202,7 @@ def _denominators(
     """
     known: dict[Any, tuple[FloatArray, list[float]]] = {}
     for metric in metrics:
-        spec = spec_of(kind, metric)
+        spec = spec_or_undeclared(kind, metric)
         columns = denominator_columns(spec, metric, sums.places)
         if (columns, spec.per_sample) not in known:
             total: FloatArray = sums.floats[list(columns)].sum(axis=0).reshape(shape)

@@ -28,7 +28,7 @@ from scipy.special import stdtrit
 
 from ..benchmark import AnyBenchmark
 from .intervals import ROUNDING, Interval, t_quantile, wilson
-from .measured import Measured, class_families, spec_of, spreads
+from .measured import Measured, class_families, spec_or_undeclared, spreads
 
 POWER = 0.8
 """The probability with which the interval of a true difference as large as `detectable` excludes 0."""
@@ -87,7 +87,7 @@ def paired_differences(
         units = min(baseline.units.get(name, 0.0), candidate.units.get(name, 0.0))
         difference = None if before is None or after is None else after - before
         error = None if difference is None else errors[name]
-        spec = spec_of(type(benchmark), name)
+        spec = spec_or_undeclared(type(benchmark), name)
         if difference is None or error is None or not spec.has_units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None)
             continue
@@ -185,10 +185,10 @@ def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Mea
     without them, it is True if any denominators are equal.
     """
     kind = type(benchmark)
-    if spec_of(kind, metric).per_sample is not None:
+    if spec_or_undeclared(kind, metric).per_sample is not None:
         return _equal(metric, one, other)
     shared = [name for name in one.denominators if name in other.denominators and "[" not in name]
-    counts = [_equal(name, one, other) for name in shared if spec_of(kind, name).per_sample is not None]
+    counts = [_equal(name, one, other) for name in shared if spec_or_undeclared(kind, name).per_sample is not None]
     known = [each for each in counts if each is not None]
     if known:
         return all(known)
@@ -203,7 +203,7 @@ def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
     return bool(np.array_equal(first, second)) if first[0] or second[0] else None
 
 
-def distance(metric: str, one: Measured, other: Measured) -> float:
+def relative_excess(metric: str, one: Measured, other: Measured) -> float:
     """Returns the relative excess of the larger denominator of a metric over the smaller; infinity if that is 0."""
     totals = [float(each.denominators[metric][0]) for each in (one, other) if metric in each.denominators]
     if len(totals) < 2 or totals[0] == totals[1]:

@@ -6,12 +6,11 @@ call, with the same bits as one call for each (`values_of_rows`).
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-AnySums = TypeVar("AnySums", Sums, "SumTable")
 
 _FRACTION = UNITS_PER_ONE - 1
 _EXACT_BELOW = 1 << 53
@@ -260,62 +257,3 @@ def metric_values(values: Any) -> dict[str, float | None]:
             raise ValueError(f"values: {name}: found {value}; allowed: a finite number or None")
         plain[name] = None if value is None else finite_number("values:", name, value)
     return plain
-
-
-# The sums of the slices of a column among those of all samples, for a metric that is a mean over these slices: a sample
-# of the slice `subset=cpe` adds its statistic `cdm` a second time, as `@["subset","cpe"]cdm`. So the sums of the slices
-# are combined, weighted, stored and compared like all sums.
-
-
-def with_slices(
-    statistics: Mapping[str, float], slices: Iterable[tuple[tuple[str, ...], tuple[str, ...]]], columns: Collection[str]
-) -> Mapping[str, float]:
-    """Returns the statistics of a sample, repeated under the names for its slices of `columns`.
-
-    slices: those of the sample, each as column names and values; slices of several columns add nothing.
-
-    >>> with_slices({"equal": 1}, [(("kind",), ("a",)), (("kind", "size"), ("a", "b"))], ["kind"])
-    {'equal': 1, '@["kind","a"]equal': 1}
-    """
-    extended = dict(statistics)
-    for names, values in slices:
-        if len(names) == 1 and names[0] in columns:
-            extended |= prefixed(statistics, names[0], values[0])
-    return extended
-
-
-def prefixed(statistics: Mapping[str, float], column: str, value: str) -> dict[str, float]:
-    """Returns the statistics of a sample under the names for its slice."""
-    prefix = _prefix(column, value)
-    return {prefix + name: number for name, number in statistics.items()}
-
-
-def slices_of(sums: AnySums, column: str) -> dict[str, AnySums]:
-    """Returns the sums of each slice of a column, by its value, in order; slices without a sum are omitted."""
-    names: dict[str, dict[str, str]] = {}
-    for name in sums:
-        value, base = of_slice(name, column)
-        if value is not None:
-            names.setdefault(value, {})[base] = name
-    return {value: sums.renamed(names[value]) for value in sorted(names)}
-
-
-def of_slice(name: str, column: str) -> tuple[str | None, str]:
-    """Returns of which slice of a column a statistic is, and its name in there; None and its name if of none."""
-    if not name.startswith(_start(column)):
-        return None, name
-    (_, value), end = _DECODER.raw_decode(name, 1)
-    return value, name[end:]
-
-
-@lru_cache(maxsize=64)
-def _start(column: str) -> str:
-    """Returns what the names of the statistics of all slices of a column start with."""
-    return _prefix(column, "")[:-2]
-
-
-def _prefix(column: str, value: str) -> str:
-    return "@" + json.dumps([column, value], separators=(",", ":"), ensure_ascii=False)
-
-
-_DECODER = json.JSONDecoder()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.scoring import explained
-from ...metrics.statistics.measured import spec_of
+from ...metrics.statistics.measured import spec_or_undeclared
 from ...transforms.rows import read_rows
 from ..runs.documents import SystemSummary
 from ..runs.run import Run
@@ -78,7 +78,7 @@ def _results(run: Run, summary: SystemSummary, data: dict[str, Any]) -> list[dic
             "evaluation_result_id": f"{benchmark.name}.{name}",
             "evaluation_name": benchmark.name,
             "source_data": data,
-            "metric_config": _metric(benchmark.name, name, spec_of(benchmark, name)),
+            "metric_config": _metric(benchmark.name, name, spec_or_undeclared(benchmark, name)),
             "score_details": {"score": value, "uncertainty": _uncertainty(run, summary, name)},
         }
         for name, value in summary.values.items()

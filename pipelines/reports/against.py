@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS
-from ...metrics.statistics.measured import spec_of
+from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import (
     PairedDifference,
     paired_differences,
@@ -130,7 +130,7 @@ def run_differences(
                 ours = side_of(benchmark, metric, result, name, label, sides[1])
                 theirs = side_of(benchmark, metric, run, other, label, sides[0])
                 if change and ours is not None and theirs is not None:
-                    is_gain = spec_of(type(benchmark), metric).signed_value(change) > 0
+                    is_gain = spec_or_undeclared(type(benchmark), metric).signed_value(change) > 0
                     shifts[name, label, metric], _ = explained(configuration, metric, ours, theirs, is_gain)
             if not label:
                 pair = SystemRun(result, name), SystemRun(run, other)
@@ -198,7 +198,7 @@ def _compared(
 ) -> Compared:
     """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict. shift: how
     much of it the samples that only one side measured may explain."""
-    spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
+    spec, deciding = spec_or_undeclared(type(benchmark), metric), Measured(paired.difference)
     if paired.difference is not None and paired.error is not None:
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
         deciding = Measured(paired.difference, *(ends or ()))

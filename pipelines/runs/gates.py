@@ -21,7 +21,7 @@ from scipy.special import stdtr
 
 from ...metrics.common.text import nearest
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
-from ...metrics.statistics.measured import spec_of
+from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import (
     MIN_DIFFERING_UNITS,
     PairedDifference,
@@ -83,7 +83,7 @@ class _GateEvaluator:
         target = gate_target(key, type(self.benchmark))
         assert target is not None, "the configuration was not checked"
         self.metric, self.label = target.metric, target.label
-        self.spec = spec_of(type(self.benchmark), self.metric)
+        self.spec = spec_or_undeclared(type(self.benchmark), self.metric)
         self.confidence = self.settings.bootstrap.confidence
         counted = self.gate.not_worse_than == BASELINE and baseline is not None and baseline.judged is not None
         self.weekly = counted and self.gate.looks >= WEEK

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...metrics.statistics.intervals import ROUNDING
-from ...metrics.statistics.measured import spec_of
+from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, error_line
@@ -228,7 +228,7 @@ def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterato
             pair = paired.get(metric)
             if pair is None or pair.difference is None or not pair.error or pair.error <= ROUNDING:
                 continue
-            errors = spec_of(type(benchmark), metric).signed_value(pair.difference) / pair.error
+            errors = spec_or_undeclared(type(benchmark), metric).signed_value(pair.difference) / pair.error
             if errors > 1:
                 yield (
                     f"the baseline {baseline.path} is better than the median of recent nights by {errors:.1f} standard "

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import repeats_of, with_labels
 from ...metrics.statistics.comparison import dependencies
-from ...metrics.statistics.measured import spec_of
+from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import PairedDifference
-from ...metrics.statistics.sum_table import with_slices
+from ...metrics.statistics.slice_names import with_slices
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, exact_statistics, is_one_of, read_rows
@@ -53,7 +53,7 @@ def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], 
     """
     corpora = [Sums(each.sums.sums) for each in (ours, theirs)]
     depending = dependencies(ours.run.configuration.benchmark, Sums.merged(corpora))
-    # The statistics of a slice that are summed up among all samples: see metrics.statistics.sum_table.with_slices.
+    # The statistics of a slice that are summed up among all samples: see metrics.statistics.slice_names.with_slices.
     for name, parts in list(depending.items()):
         for place in (place for place, letter in enumerate(name) if letter == "]" and name.startswith("@")):
             if (base := name[place + 1 :]) in depending:
@@ -109,7 +109,7 @@ def top_contributors(
     if slice_sums is None:
         return []
     corpus, sums = Sums(ours.sums.sums), Sums(slice_sums.sums)
-    spec = spec_of(type(benchmark), metric)
+    spec = spec_or_undeclared(type(benchmark), metric)
     sliced = list(dict.fromkeys(column for _, column in spec.sliced))
     labels = repeats_of(corpus)
     before, after = (_statistics(side, labels, ours.run.configuration, label, sliced) for side in (theirs, ours))

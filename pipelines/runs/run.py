@@ -17,8 +17,9 @@ import msgspec
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import nearest
 from ...metrics.statistics.intervals import METHODS
-from ...metrics.statistics.measured import Measured, measure, spec_of
-from ...metrics.statistics.sum_table import PackedReplicates, SumTable, slices_of, values_of_rows
+from ...metrics.statistics.measured import Measured, measure, spec_or_undeclared
+from ...metrics.statistics.slice_names import slices_of
+from ...metrics.statistics.sum_table import PackedReplicates, SumTable, values_of_rows
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.hashes import fingerprint_text
@@ -466,7 +467,7 @@ def _unknown_members(configuration: Configuration, systems: Mapping[str, SystemS
     """Yields a warning for each member of a family that a formula names and no system has; it may be mistyped."""
     known = {metric for each in systems.values() for metric, value in each.values.items() if value is not None}
     for name in configuration.settings.derived if known else ():
-        for part in spec_of(type(configuration.benchmark), name).parts:
+        for part in spec_or_undeclared(type(configuration.benchmark), name).parts:
             if "[" in part and part not in known:
                 yield f"derived.{name}: {part} has no value in any system{nearest(part, known)}"
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS, is_of_k
-from ...metrics.statistics.measured import Measured, class_families, spec_of
-from ...metrics.statistics.paired import distance, same_samples
-from ...metrics.statistics.sum_table import slices_of
+from ...metrics.statistics.measured import Measured, class_families, spec_or_undeclared
+from ...metrics.statistics.paired import relative_excess, same_samples
+from ...metrics.statistics.slice_names import slices_of
 from ...metrics.statistics.sums import Sums
 from ..config.settings import Configuration
 from .numbers import count_of
@@ -58,7 +58,7 @@ def side_of(
     samples = summary.measured_samples(missing)
     left_out = summary.left_out(missing, run.systems[system].values.get(REPEATS))
     measured = measured or run.measured(system, label)
-    if is_of_k(spec_of(type(benchmark), metric)) and metric in measured.denominators:
+    if is_of_k(spec_or_undeclared(type(benchmark), metric)) and metric in measured.denominators:
         # Of a sample that lacks one of k repeats, nothing is in it.
         samples = round(measured.denominators[metric][0])
         left_out = summary.samples - samples
@@ -69,7 +69,7 @@ def side_of(
 
 def _parts(benchmark: AnyBenchmark, metric: str, measured: Measured, sums: Sums) -> Iterator[str]:
     """Yields the slices and the classes with samples, each of which counts alike however few these are."""
-    for column in dict.fromkeys(column for _, column in spec_of(type(benchmark), metric).sliced):
+    for column in dict.fromkeys(column for _, column in spec_or_undeclared(type(benchmark), metric).sliced):
         yield from (f"{column}={value}" for value in slices_of(sums, column))
     for family in class_families(type(benchmark), metric):
         yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
@@ -83,7 +83,7 @@ def apart(configuration: Configuration, metric: str, ours: Side, theirs: Side, i
     is_trusted: whether replicates tell which samples of a cluster, or which repeats of a sample, were measured. They
     are drawn together, so equal predictions do, or the assumption that a cluster lacks the same ones on both sides.
     """
-    settings, spec = configuration.settings, spec_of(type(configuration.benchmark), metric)
+    settings, spec = configuration.settings, spec_or_undeclared(type(configuration.benchmark), metric)
     if ours.truths and theirs.truths and ours.truths != theirs.truths:
         return math.inf, OTHER_SAMPLES
     if parts := sorted(ours.parts ^ theirs.parts):
@@ -102,7 +102,7 @@ def apart(configuration: Configuration, metric: str, ours: Side, theirs: Side, i
         of_other_run = ours.slice_of and theirs.slice_of and ours.slice_of[0] is not theirs.slice_of[0]
         is_unknown = of_other_run and not (ours.truths and theirs.truths)
         return (math.inf, OTHER_SAMPLES) if is_unknown and same is False else (0.0, "")
-    further = max(distance(part, ours.measured, theirs.measured) for part in spec.parts or (metric,))
+    further = max(relative_excess(part, ours.measured, theirs.measured) for part in spec.parts or (metric,))
     share = max(samples / min(ours.samples, theirs.samples), further)
     if samples == more:
         return share, f"one side measured {count_of(more, 'sample')} more"
@@ -117,7 +117,7 @@ def explained(
     The loss is largest if those of their side are as good as the bounds of the metric allow, and ours as bad; see the
     module. Where a missing prediction counts as wrong, only a slice with other samples explains anything.
     """
-    spec = spec_of(type(configuration.benchmark), metric)
+    spec = spec_or_undeclared(type(configuration.benchmark), metric)
     share, reason = apart(configuration, metric, ours, theirs, is_trusted=True)
     if not math.isfinite(share):
         return math.inf, reason

@@ -17,7 +17,8 @@ from beamscore.metrics.derived import DefinitionError, formulas_behind, with_der
 from beamscore.metrics.statistics.intervals import interval, wilson
 from beamscore.metrics.statistics.measured import measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
-from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
+from beamscore.metrics.statistics.slice_names import slices_of, with_slices
+from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
 from tests.toy import Options, ToyBenchmark
 

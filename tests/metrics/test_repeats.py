@@ -21,7 +21,8 @@ from beamscore.metrics.registry import BUILT_IN, benchmark_class
 from beamscore.metrics.repeats import REPEATS, fold_metrics, fold_statistics, repeats_of, with_repeats
 from beamscore.metrics.statistics.measured import class_families, measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
-from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows, with_slices
+from beamscore.metrics.statistics.slice_names import with_slices
+from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 from tests.toy import Options, ToyBenchmark
 

@@ -18,7 +18,8 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap, hash_of_text, unif
 from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, SwapWeights, studentized, swap_p
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
-from beamscore.metrics.statistics.sum_table import FloatArray, with_slices
+from beamscore.metrics.statistics.slice_names import with_slices
+from beamscore.metrics.statistics.sum_table import FloatArray
 from beamscore.metrics.statistics.sums import Sums
 from tests.calibrate.populations import CASES, Case
 from tests.calibrate.rates import alarms, family_alarms, wrong_passes
@@ -175,7 +176,7 @@ def test_whether_two_systems_have_the_same_samples(one: set[int], other: set[int
     assert same_samples(TOY, "exact_match", first, second) is (one == other)
     assert same_samples(TOY, "exact_match", first, first) is True
     more, fewer = sorted((len(one), len(other)))[::-1]
-    assert paired.distance("exact_match", first, second) == pytest.approx((more - fewer) / fewer)
+    assert paired.relative_excess("exact_match", first, second) == pytest.approx((more - fewer) / fewer)
     assert same_samples(SIGNS, "overall.f1", signs(one, 1), signs(one, 2)) is True
     if one != other:
         assert same_samples(SIGNS, "overall.f1", signs(one, 1), signs(other, 2)) is None
@@ -187,7 +188,10 @@ def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothi
     assert [same_samples(TOY, "another", one, each) for each in (one, other)] == [True, False]
     assert [same_samples(TOY, "exact_match", each, each) for each in (few, nothing)] == [None, None]
     assert same_samples(TOY, "similarity", nothing, toy({1: 1})) is False
-    assert (paired.distance("exact_match", nothing, one), paired.distance("none", one, one)) == (math.inf, 0)
+    assert (paired.relative_excess("exact_match", nothing, one), paired.relative_excess("none", one, one)) == (
+        math.inf,
+        0,
+    )
 
 
 METRICS = ("exact_match", "similarity")

@@ -20,7 +20,7 @@ from beamscore.metrics.statistics.change_points import FALSE_ALARMS_A_YEAR, chan
 from beamscore.metrics.statistics.intervals import Interval, intervals, standard_error, standard_errors
 from beamscore.metrics.statistics.intervals import interval as interval_of
 from beamscore.metrics.statistics.measured import Measured, measure, measure_slices
-from beamscore.metrics.statistics.sum_table import with_slices
+from beamscore.metrics.statistics.slice_names import with_slices
 from tests.calibrate import years
 from tests.calibrate.populations import CASES
 from tests.calibrate.rates import coverage

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.statistics.measured import spec_of
+from beamscore.metrics.statistics.measured import spec_or_undeclared
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
@@ -210,8 +210,8 @@ def test_direction_bounds_and_counts_are_those_of_the_metric(
     kind = type(configuration({}).benchmark)
     first, *others = kind.metrics
     monkeypatch.setattr(kind, "metrics", (replace(first, **declared), *others))
-    request.addfinalizer(spec_of.cache_clear)
-    spec_of.cache_clear()
+    request.addfinalizer(spec_or_undeclared.cache_clear)
+    spec_or_undeclared.cache_clear()
     gate = Gate(not_worse_than="baseline", margin=margin)
     found = {ours: verdict(gate, part(*ours), baseline(*theirs)) for ours in words}
     assert {ours: (each.verdict, "lacks two bounds" in each.reason) for ours, each in found.items()} == words
