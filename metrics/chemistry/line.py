@@ -39,7 +39,7 @@ class Line(msgspec.Struct, frozen=True):
     tokens: tuple[str, ...]
 
 
-def comparable(reading: Reading, released: bool, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
+def comparable_line(reading: Reading, released: bool, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
     """Returns the line in comparable form: `normalizes` (for both sides alike) says whether texts are normalized.
 
     Otherwise only blanks are ignored. Under `released`, atoms are in the order of their numbers, which start at

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ..common.text import normalized
+
 
 class ChemistryTruth(msgspec.Struct, frozen=True):
     """The ground truth of one image: `text` is a line of LaTeX, its molecules in raw Chemfig or in SSML."""
@@ -34,10 +36,9 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     tokens: Literal["blanks", "latex"] = "blanks"
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
 
-    @property
-    def released(self) -> bool:
-        """Whether scoring reproduces the competition's tool."""
-        return self.protocol == "released"
+    def compared(self, text: str) -> str:
+        """Returns the text in the form in which the protocol compares texts."""
+        return text if self.protocol == "released" else normalized(text)
 
 
 class MoleculeVerdict(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ class Region(msgspec.Struct, frozen=True):
     """One `\\chemfig` region: its source, its drawing and the resulting molecule, or the problem with it.
 
     `written` is None if the region has no end. Drawing and problem are both None if it draws nothing. `is_in_text` is
-    False if the text around it is lost. The molecule depends on the other side of the comparison: see `comparable`.
+    False if the text around it is lost. The molecule depends on the other side too: see `comparable_line`.
     """
 
     written: str | None

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
-from beamscore.metrics.chemistry.line import Line, comparable
+from beamscore.metrics.chemistry.line import Line, comparable_line
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import Molecule
 from beamscore.metrics.chemistry.regions import Reading, read_line
@@ -33,7 +33,7 @@ def line(text: str, protocol: ProtocolName = "published", normalizes: bool | Non
     """The line as it is compared; with raw Chemfig on the other side where it is raw itself, unless told."""
     read = reading(text, protocol)
     normalizes = read.is_chemfig if normalizes is None else normalizes
-    return comparable(read, protocol == "released", normalizes, Budget(STEPS))
+    return comparable_line(read, protocol == "released", normalizes, Budget(STEPS))
 
 
 def molecule(

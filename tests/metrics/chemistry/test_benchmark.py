@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.chemistry.comparison import compare_lines
 from beamscore.metrics.chemistry.converter import ChemistryConverter
 from beamscore.metrics.chemistry.draw import atom_label
+from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.converter import Part, UnreadableSource
 from beamscore.metrics.statistics.sums import Sums
@@ -108,7 +110,7 @@ def outcome(truth: str, prediction: str, **options: Any) -> SampleScore | Reject
 def steps(text: str) -> int:
     """The steps of reading a line on both sides and comparing the molecules."""
     budget, sides = Budget(10**9), records("chemistry", {"text": text}, {"text": text})
-    make_benchmark("chemistry").compared(*sides, budget)  # type: ignore[attr-defined]
+    compare_lines(*sides, ChemistryOptions(), budget)
     return budget.steps
 
 
