@@ -19,7 +19,7 @@ from .converter import FigureTextConverter
 from .draw import draw_regions
 from .figure import Figure, classify_regions, subsets
 from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
-from .outcome import Outcome, describe_matches, score_figure
+from .outcome import FigureOutcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
@@ -147,7 +147,7 @@ def _word_statistics(figure: Figure, members: Mapping[str, Sequence[int]], right
     return statistics
 
 
-def _coverage(figure: Figure, outcome: Outcome) -> dict[str, int]:
+def _coverage(figure: Figure, outcome: FigureOutcome) -> dict[str, int]:
     dropped, prediction_dropped = outcome.dropped
     counts = {
         "ground_truth_regions_dropped": len(dropped),

@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
     dropped: tuple[dict[int, str], dict[int, str]]
 
 
-class Choice(NamedTuple):
+class CareResult(NamedTuple):
     """The result of a figure if the regions `care` count and all others are don't-care.
 
     dont_care: the detections that don't-care regions cover. wordless: the number of regions without a text, which do
@@ -51,7 +51,7 @@ class Choice(NamedTuple):
     excused: int
 
 
-class Outcome(NamedTuple):
+class FigureOutcome(NamedTuple):
     """The nonzero statistics of a figure, and its result if all regions count that are not annotated as don't-care.
 
     unmeasurable: the detections that cannot be measured but count.
@@ -59,14 +59,14 @@ class Outcome(NamedTuple):
 
     statistics: dict[str, int]
     agreement: dict[str, int]
-    choice: Choice
+    whole: CareResult
     dropped: tuple[dict[int, str], dict[int, str]]
     unmeasurable: Collection[int]
 
 
 def score_figure(
     figure: Figure, members: Mapping[str, Sequence[int]], options: FigureTextOptions, budget: Budget
-) -> Outcome:
+) -> FigureOutcome:
     """Returns the outcome of a figure; members: the positions of the regions of each subset.
 
     Detections that no region covers are counted once, as `detection.outside`; the counts of subsets exclude them.
@@ -77,10 +77,10 @@ def score_figure(
     pairs = len(both.overlaps) // OVERLAPS_PER_CARE_STEP
     budget.spend((2 + len(members)) * (pairs + len(figure.truths) // 8 + len(figure.predictions) // 8))
     outside = both.counted - len({detection for _, detection in both.inside})
-    whole = choose(both, [each for each in figure.located if not figure.truths[each].ignore], budget)
+    whole = score_care(both, [each for each in figure.located if not figure.truths[each].ignore], budget)
     statistics = _counts(whole, both.counted, "")
     for subset, positions in members.items():
-        statistics |= _counts(choose(both, positions, budget), both.counted - outside, f"[{subset}]")
+        statistics |= _counts(score_care(both, positions, budget), both.counted - outside, f"[{subset}]")
     if outside:
         statistics["detection.outside"] = outside
     near = in_agreement(both.overlaps, options.agreement_overlap)
@@ -91,7 +91,7 @@ def score_figure(
         if (agreeing_pairs := largest_pairing(candidates, whole.care, whole.dont_care, budget))
     }
     unmeasurable = both.dropped[1].keys() - whole.dont_care if options.counts_unmeasurable else ()
-    return Outcome(statistics, agreement, whole, both.dropped, unmeasurable)
+    return FigureOutcome(statistics, agreement, whole, both.dropped, unmeasurable)
 
 
 def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
@@ -142,7 +142,7 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
     )
 
 
-def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice:
+def score_care(both: Comparison, positions: Sequence[int], budget: Budget) -> CareResult:
     """Returns the result of a figure if the ground-truth regions at `positions` count."""
     care = {each: None for each in positions if each in both.truths}
     dont_care = {detection for truth, detection in both.inside if truth not in care}
@@ -155,7 +155,7 @@ def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice
         spotted = [pair for pair in located if same_text(both.texts, *pair)]
     else:
         spotted = largest_pairing(both.words, words, excused, budget)
-    return Choice(
+    return CareResult(
         care=care,
         dont_care=dont_care,
         matches=both.matcher.matches(care, dont_care),
@@ -165,27 +165,27 @@ def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice
     )
 
 
-def _counts(choice: Choice, counted: int, suffix: str) -> dict[str, int]:
-    """Returns the nonzero statistics of one choice; counted: the number of detections before exclusions."""
-    kinds = Counter(match.kind for match in choice.matches)
-    split = [match.detections for match in choice.matches if match.kind == "one_to_many"]
-    merged = [match.truths for match in choice.matches if match.kind == "many_to_one"]
+def _counts(result: CareResult, counted: int, suffix: str) -> dict[str, int]:
+    """Returns the nonzero statistics of one result; counted: the number of detections before exclusions."""
+    kinds = Counter(match.kind for match in result.matches)
+    split = [match.detections for match in result.matches if match.kind == "one_to_many"]
+    merged = [match.truths for match in result.matches if match.kind == "many_to_one"]
     counts = {
-        "detection.regions": len(choice.care),
-        "detection.detections": counted - len(choice.dont_care),
+        "detection.regions": len(result.care),
+        "detection.detections": counted - len(result.dont_care),
         "detection.one_to_one": kinds["one_to_one"],
         "detection.split_regions": len(split),
         "detection.split_detections": sum(map(len, split)),
         "detection.merged_regions": sum(map(len, merged)),
         "detection.merged_detections": len(merged),
-        "end_to_end.matches": len(choice.spotted),
-        "end_to_end.wordless_regions": choice.wordless,
-        "end_to_end.excused_detections": choice.excused,
+        "end_to_end.matches": len(result.spotted),
+        "end_to_end.wordless_regions": result.wordless,
+        "end_to_end.excused_detections": result.excused,
     }
     return {f"{name}{suffix}": number for name, number in counts.items() if number}
 
 
-def describe_matches(figure: Figure, outcome: Outcome, right: set[int]) -> dict[str, Any]:
+def describe_matches(figure: Figure, outcome: FigureOutcome, right: set[int]) -> dict[str, Any]:
     """Returns how each region of both sides was matched, by its position in the record.
 
     `match` is one_to_one, one_to_many, many_to_one, dont_care, dropped, unlocated, missed (ground truth) or false,
@@ -195,9 +195,9 @@ def describe_matches(figure: Figure, outcome: Outcome, right: set[int]) -> dict[
     return {"ground_truth": _truths(figure, outcome, right), "prediction": _predictions(figure, outcome)}
 
 
-def _truths(figure: Figure, outcome: Outcome, right: set[int]) -> list[dict[str, Any]]:
-    matched = {truth: match for match in outcome.choice.matches for truth in match.truths}
-    spotted = dict(outcome.choice.spotted)
+def _truths(figure: Figure, outcome: FigureOutcome, right: set[int]) -> list[dict[str, Any]]:
+    matched = {truth: match for match in outcome.whole.matches for truth in match.truths}
+    spotted = dict(outcome.whole.spotted)
     entries = []
     for position, region in enumerate(figure.truths):
         entry: dict[str, Any] = {} if region.id is None else {"id": region.id}
@@ -221,21 +221,21 @@ def _truths(figure: Figure, outcome: Outcome, right: set[int]) -> list[dict[str,
     return entries
 
 
-def _predictions(figure: Figure, outcome: Outcome) -> list[dict[str, Any]]:
+def _predictions(figure: Figure, outcome: FigureOutcome) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = [{"match": "false"} for _ in figure.predictions]
     for kind, positions in (
         ("reading", figure.readings.values()),
         ("unknown_reading", figure.unknown_readings),
         ("unconfident", figure.unconfident),
-        ("dont_care", outcome.choice.dont_care),
+        ("dont_care", outcome.whole.dont_care),
     ):
         for position in positions:
             entries[position] = {"match": kind}
     for position, reason in outcome.dropped[1].items():
         entries[position] = {"match": "false" if position in outcome.unmeasurable else "dropped", "reason": reason}
-    for match in outcome.choice.matches:
+    for match in outcome.whole.matches:
         for position in match.detections:
             entries[position] = {"match": match.kind, "with": match.truths}
-    for _, position in outcome.choice.spotted:
+    for _, position in outcome.whole.spotted:
         entries[position]["end_to_end"] = True
     return entries
