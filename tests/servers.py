@@ -36,7 +36,7 @@ class Server:
 
 
 def group_is_empty(group: int) -> bool:
-    """Tells whether the processes of a group have ended; those that nobody has waited for yet have, too."""
+    """Returns whether the processes of a group have ended; those that nobody has waited for yet have, too."""
     listed = subprocess.check_output(["ps", "-A", "-o", "pgid=,stat="], text=True)
     return not any(int(pgid) == group and stat[0] != "Z" for pgid, stat in map(str.split, listed.splitlines()))
 

@@ -47,10 +47,10 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
 
 def class_of(name: str | None, protocol: Protocol) -> str:
     """Returns the name of a class as classes are compared; empty if there is none."""
-    return compared_text(normalised_class(compared_text(name, protocol)), protocol) if name else ""
+    return compared_text(normalized_class(compared_text(name, protocol)), protocol) if name else ""
 
 
-def normalised_class(name: str) -> str:
+def normalized_class(name: str) -> str:
     """Returns the name of a class or role as they are compared: lower-cased and stripped."""
     return name.lower().strip()
 
@@ -154,7 +154,7 @@ def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) ->
 
 def _identified(roles: Sequence[TextRole], known: Collection[str]) -> list[IdentifiedRole]:
     return [
-        (identifier_text(each.id), role if (role := each.role or "") in known else normalised_class(role))
+        (identifier_text(each.id), role if (role := each.role or "") in known else normalized_class(role))
         for each in roles
     ]
 
@@ -214,5 +214,5 @@ def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) ->
 @lru_cache(maxsize=8)
 def _right_cells(roles: tuple[str, ...]) -> dict[str, str]:
     """Returns the statistic of the cell of each role in which it is right."""
-    names = [normalised_class(role) for role in roles]
+    names = [normalized_class(role) for role in roles]
     return {name: _cell("task3", name, name, names) for name in names}

@@ -51,7 +51,7 @@ def function_similarity(truth: Function, prediction: Function, released: bool = 
         recall(P, G) = sum of w_i (1 - min(1, |v_i - I(P, u_i)| / (|v_i| + eps))) / sum of w_i
 
     over the points (u_i, v_i) of G, with I the linear interpolation, flat outside, w_i half the way to the
-    neighbours on both sides, and eps a hundredth of the range of y in the ground truth; precision swaps the two.
+    neighbors on both sides, and eps a hundredth of the range of y in the ground truth; precision swaps the two.
     If the weights sum to 0, as for one point, they are equal.
 
     Published, if P has several points at u_i, I is the first of them for the first point of G at u_i, the second
@@ -111,7 +111,7 @@ class PointSet(NamedTuple):
     @classmethod
     def of(cls, points: Sequence[Point]) -> PointSet:
         """Returns this of one point or more."""
-        (centre_x, spread_x), (centre_y, spread_y) = (
+        (center_x, spread_x), (center_y, spread_y) = (
             # Added one after the other, as NumPy adds up the rows of a table.
             _mean_and_spread(axis, plain_sum)
             for axis in zip(*points, strict=True)
@@ -120,7 +120,7 @@ class PointSet(NamedTuple):
             return cls(points, None, ())
 
         def standardized(others: Sequence[Point]) -> list[Point]:
-            return [((x - centre_x) / spread_x, (y - centre_y) / spread_y) for x, y in others]
+            return [((x - center_x) / spread_x, (y - center_y) / spread_y) for x, y in others]
 
         def whiten(others: Sequence[Point]) -> list[Point]:
             return [(x, (y - correlation * x) / scale) for x, y in standardized(others)]

@@ -2,7 +2,7 @@
 
 Blanks, spacing and changes of style are dropped, braces are kept only around arguments, `_2` becomes `_ { 2 }`,
 subscripts come before superscripts, and text above and below an arrow is written in one way. Both sides of a
-comparison are normalized: molecules and lines in the competition's normalised form, which is already such a form,
+comparison are normalized: molecules and lines in the competition's normalized form, which is already such a form,
 keep the verdicts of the competition's tool, and hand-written LaTeX can be compared with them.
 """
 

@@ -22,9 +22,9 @@ LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 TIE = re.compile(r"(?<!\\)((?:\\\\)*)~")
 """Matches `~`, a blank in the text around molecules, and the line breaks before it; `\\~` is an accent."""
 PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
-STEEPEST = 15.0
+MAX_HORIZONTAL_ANGLE = 15.0
 """Bonds within this many degrees of the x axis are horizontal."""
-SHORTEST_PRINTED = 0.25
+MAX_UNPRINTED_LENGTH = 0.25
 """Bonds up to this length (in bond lengths) join texts without being printed."""
 
 
@@ -95,7 +95,7 @@ def flat_text(molecule: Molecule) -> str | None:
         bond = between.get(frozenset((left, right)))
         if bond is None or not _is_horizontal(bond, left):
             return None
-        if bond.length > SHORTEST_PRINTED:
+        if bond.length > MAX_UNPRINTED_LENGTH:
             if bond.type not in PRINTED_BONDS:
                 return None
             pieces.append(PRINTED_BONDS[bond.type])
@@ -105,4 +105,4 @@ def flat_text(molecule: Molecule) -> str | None:
 
 def _is_horizontal(bond: Bond, left: int) -> bool:
     off = abs(bond.angle if bond.begin == left else bond.angle - 180) % 360
-    return min(off, 360 - off) <= STEEPEST
+    return min(off, 360 - off) <= MAX_HORIZONTAL_ANGLE

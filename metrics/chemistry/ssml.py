@@ -1,4 +1,4 @@
-"""Reads SSML, the normalised notation: tokens separated by blanks, with absolute angles.
+"""Reads SSML, the normalized notation: tokens separated by blanks, with absolute angles.
 
     C H _ { 3 } -[:30.0,1.0] ?[a] branch( =[:90.0] O branch) -[:330.0] O H
 

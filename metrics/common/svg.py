@@ -1,6 +1,6 @@
 """Drawings as SVG documents: shapes, untrusted text, one legend for all benchmarks, and the real picture.
 
-Matched, missed, extra and wrong parts each have a colour and a dash pattern, the same in every drawing. Text is 12 px
+Matched, missed, extra and wrong parts each have a color and a dash pattern, the same in every drawing. Text is 12 px
 high, so that it still has 11 px on a page that scales the drawing down a little.
 """
 
@@ -50,7 +50,7 @@ MATCHED = Style("matched", "#1f4e8c")
 MISSED = Style("missed", "#b3261e", "7 4", 2.0)
 EXTRA = Style("extra", "#b85c00", "2 3", 2.0)
 WRONG = Style("wrong", "#7a3fb0", "9 3 2 3", 2.0)
-"""For pairs that match only partly or too little. Colour-blind people can tell the four colours apart too."""
+"""For pairs that match only partly or too little. Color-blind people can tell the four colors apart too."""
 UNJUDGED = Style("ground truth", INK)
 """For samples without a prediction."""
 IGNORED = Style("does not count", SOFT, "1 2", 1.0)

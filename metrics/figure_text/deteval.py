@@ -4,7 +4,7 @@ DetEval, after Wolf and Jolion (2006), with the steps in the order of the ICDAR 
 decides which match wins a region. sigma is the covered share of a ground-truth region, tau that of a detection:
 
 1. One to one: sigma and tau reach their thresholds for this pair and for no other pair of either region; neither
-   region overlaps any other that counts; and 2 (distance of the centres) / (sum of the diagonals) < 1.
+   region overlaps any other that counts; and 2 (distance of the centers) / (sum of the diagonals) < 1.
 2. One to many, for each ground-truth region in order: at least two detections overlap it, and the sigmas of the
    unmatched detections whose tau reaches its threshold add up to the threshold of sigma.
 3. Many to one, for each detection in order: the same with the sides exchanged.
@@ -25,7 +25,6 @@ from .overlaps import Overlap
 from .records import Box
 from .regions import Region
 
-FARTHEST_CENTRES = 1.0
 MIN_IOU = 0.5
 
 
@@ -149,7 +148,7 @@ class IouMatcher:
 def _single_pairs(
     truths: Mapping[int, Region], detections: Mapping[int, Region], overlaps: Iterable[Overlap], rules: Rules
 ) -> dict[int, int]:
-    """Returns, by ground-truth region, the detection that reaches both thresholds with it and whose centre is close.
+    """Returns, by ground-truth region, the detection that reaches both thresholds with it and whose center is close.
 
     Only pairs that are the only one to reach both thresholds in their row and in their column are included.
     """
@@ -159,8 +158,8 @@ def _single_pairs(
     for each in good:
         if rows[each.truth] == columns[each.detection] == 1:
             one, other = truths[each.truth], detections[each.detection]
-            apart = hypot(one.centre[0] - other.centre[0], one.centre[1] - other.centre[1])
-            if 2 * apart < FARTHEST_CENTRES * (_diagonal(one.box) + _diagonal(other.box)):
+            apart = hypot(one.center[0] - other.center[0], one.center[1] - other.center[1])
+            if 2 * apart < _diagonal(one.box) + _diagonal(other.box):
                 single[each.truth] = each.detection
     return single
 

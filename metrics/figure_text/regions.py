@@ -1,6 +1,6 @@
 """Locates regions as rectangles turned upright or as polygons.
 
-A rotated rectangle is turned upright about its centre before it is compared, as the DeTEXT paper says. It has two
+A rotated rectangle is turned upright about its center before it is compared, as the DeTEXT paper says. It has two
 upright positions. Each region takes the one at most 45 degrees away, at 45 degrees the one in which it is wider than
 high. If two regions that are compared are turned by angles more than 45 degrees apart, the second takes its other
 position, so that sides that ran almost the same way still do. (Text at 44 and at 46 degrees would otherwise end up
@@ -41,7 +41,7 @@ class Region(NamedTuple):
     box: Box
     angle: float
     area: float
-    centre: Point
+    center: Point
     polygon: Any = None
 
     def beside(self, other: Region) -> Box:
@@ -104,14 +104,14 @@ def _turned_upright(position: int, box: Box, angle: float) -> Region:
 
 
 def quarter_turned(box: Box) -> Box:
-    """Returns a box turned by 90 degrees about its centre."""
+    """Returns a box turned by 90 degrees about its center."""
     x1, y1, x2, y2 = box
     x, y, half_width, half_height = (x1 + x2) / 2, (y1 + y2) / 2, (x2 - x1) / 2, (y2 - y1) / 2
     return x - half_height, y - half_width, x + half_height, y + half_width
 
 
 def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict[int, Region], dict[int, str]]:
-    """Returns the result of `locate` for polygons; the centre of a polygon is the mean of its corners."""
+    """Returns the result of `locate` for polygons; the center of a polygon is the mean of its corners."""
     corners = [corners_of(records[position]) for position in positions]
     owners = np.repeat(np.arange(len(corners)), [len(each) for each in corners])
     coordinates = np.array([point for each in corners for point in each], dtype=np.float64).reshape(-1, 2)
@@ -126,9 +126,9 @@ def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict
     ):
         if is_good:
             xs, ys = zip(*each, strict=True)
-            centre = plain_sum(xs) / len(xs), plain_sum(ys) / len(ys)
+            center = plain_sum(xs) / len(xs), plain_sum(ys) / len(ys)
             box = min(xs), min(ys), max(xs), max(ys)
-            regions[position] = Region(position, box, 0.0, area, centre, polygon)
+            regions[position] = Region(position, box, 0.0, area, center, polygon)
         else:
             dropped[position] = "its sides cross or touch, or it has no area"
     return regions, dropped
@@ -172,13 +172,13 @@ def convex_hull(points: set[Point]) -> list[Point]:
 
 
 def _turns_left(first: Point, second: Point, third: Point) -> bool:
-    """Tells whether a path turns left, or not at all, if y points up."""
+    """Returns whether a path turns left, or not at all, if y points up."""
     (x, y), (x1, y1), (x2, y2) = first, second, third
     return (y1 - y) * (x2 - x) - (x1 - x) * (y2 - y) <= 0
 
 
 def minimum_area_rectangle(hull: Sequence[Point]) -> tuple[Box, float]:
-    """Returns the smallest rectangle around a convex hull, turned upright about its centre, and the angle in radians.
+    """Returns the smallest rectangle around a convex hull, turned upright about its center, and the angle in radians.
 
     The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). If
     several are equally small, as around a right triangle, the first side decides. As the sides are visited in order,

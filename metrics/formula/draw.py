@@ -17,7 +17,7 @@ MAX_PAIRS = 40
 _LEVELS = [value // 64 for value in range(256)]
 _PALETTE = [grey for grey in (0, 85, 170, 255) for _ in "rgb"]
 """Four greys in two bits, which takes half the time and half the size of 256."""
-_GAP, _CAPTION, _LEAST_WIDTH = 12, 18, 380.0
+_GAP, _CAPTION, _MIN_WIDTH = 12, 18, 380.0
 
 
 def draw_pairs(
@@ -30,7 +30,7 @@ def draw_pairs(
     from PIL import Image
 
     drawing = Drawing()
-    width, y = _LEAST_WIDTH, float(_GAP)
+    width, y = _MIN_WIDTH, float(_GAP)
     is_judged = any(prediction is not None for _, prediction in pairs)
 
     def write(text: str) -> None:

@@ -129,18 +129,18 @@ def t_quantile(units: float, confidence: float) -> float:
 
 def logit_t(share: float, error: float, units: float, confidence: float) -> Interval:
     """Returns the logit-t interval of a share within (0, 1) with the standard error `error` > 0."""
-    centre = math.log(share) - math.log1p(-share)
+    center = math.log(share) - math.log1p(-share)
     half = t_quantile(units, confidence) * error / (share * (1 - share))
-    return _logistic(centre - half), _logistic(centre + half)
+    return _logistic(center - half), _logistic(center + half)
 
 
 def wilson(share: float, units: float, confidence: float) -> Interval:
     """Returns Wilson's score interval of a share of `units` units; [0, 1] for 0 units."""
     squared = float(ndtri((1 + confidence) / 2)) ** 2
-    centre = (units * share + squared / 2) / (units + squared)
+    center = (units * share + squared / 2) / (units + squared)
     half = math.sqrt(squared * (units * share * (1 - share) + squared / 4)) / (units + squared)
     # At a bound the interval ends there, to the last bit.
-    return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
+    return (0.0 if share == 0 else center - half), (1.0 if share == 1 else center + half)
 
 
 def log_t(distance: float, error: float, units: float, confidence: float, loss: float) -> Interval | None:

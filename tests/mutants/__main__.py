@@ -120,7 +120,7 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def is_killed(tree: Path, change: Change, tests: list[str]) -> bool:
-    """Tells whether a test of a copy of the project fails with the change, or is ended by what bounds it."""
+    """Returns whether a test of a copy of the project fails with the change, or is ended by what bounds it."""
     if not tests:
         return False
     path = tree / change.module

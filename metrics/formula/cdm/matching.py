@@ -2,7 +2,7 @@
 
 RANSAC finds the consistent matches, under a model with one scale and one translation. The model of a sample of two
 matches maps a point p of the ground truth to s (p - m) + m + t, where m is the mean of all points, t the translation
-between the two centres of the sample, and s the ratio of their spreads. The random generator has a fixed seed, so equal
+between the two centers of the sample, and s the ratio of their spreads. The random generator has a fixed seed, so equal
 input leads to equal matches.
 
 Source: B. Wang et al., "Image Over Text: Transforming Formula Recognition Evaluation with Character Detection
@@ -96,8 +96,8 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(assignment_cost(truth, prediction, token_cost))
-    centres = [(side.boxes[:, :2] + side.boxes[:, 2:]) / 2 for side in (truth, prediction)]
-    true = consistent(centres[0][rows], centres[1][columns]) & (token_cost[rows, columns] < 1)
+    centers = [(side.boxes[:, :2] + side.boxes[:, 2:]) / 2 for side in (truth, prediction)]
+    true = consistent(centers[0][rows], centers[1][columns]) & (token_cost[rows, columns] < 1)
     pairs = tuple(zip(rows[true].tolist(), columns[true].tolist(), strict=True))
     return Matches(pairs, len(truth), len(prediction))
 
@@ -117,7 +117,7 @@ def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.floa
 
     The cost is a weighted sum of the token cost, the position cost (the mean absolute difference of the box
     coordinates, relative to the size of their own image) and the order cost (the absolute difference of the indices,
-    relative to the longer length). Swapped neighbours often lead to equal costs, and then rounding decides: indices are
+    relative to the longer length). Swapped neighbors often lead to equal costs, and then rounding decides: indices are
     divided before they are subtracted, as in the released tool.
     """
     left, right = (side.boxes / np.tile(side.size, 2) for side in (truth, prediction))
@@ -150,7 +150,7 @@ def visual_class(token: str) -> str:
 
 
 def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Returns the mask [N] of the consistent matches; source, target: the centres [N, 2] of their boxes in pixels.
+    """Returns the mask [N] of the consistent matches; source, target: the centers [N, 2] of their boxes in pixels.
 
     Runs RANSAC up to 5 times, each time on the matches not kept so far. Keeps all of two or fewer matches, and all if
     the sides are equal: a sample of coinciding points has no scale, so RANSAC could drop some of them.
@@ -195,12 +195,12 @@ def _residuals(
 ) -> NDArray[np.float64]:
     """Returns the distances [T, N] of the transformed source points from the targets under the models of T samples."""
     sources, targets = source[samples], target[samples]
-    source_centres, target_centres = sources.mean(axis=1), targets.mean(axis=1)
-    source_spread = np.linalg.norm(sources - source_centres[:, None], axis=2).mean(axis=1)
-    target_spread = np.linalg.norm(targets - target_centres[:, None], axis=2).mean(axis=1)
+    source_centers, target_centers = sources.mean(axis=1), targets.mean(axis=1)
+    source_spread = np.linalg.norm(sources - source_centers[:, None], axis=2).mean(axis=1)
+    target_spread = np.linalg.norm(targets - target_centers[:, None], axis=2).mean(axis=1)
     scale = target_spread / (source_spread + _TINY)
     mean = source.mean(axis=0)
-    moved = scale[:, None, None] * (source - mean)[None] + (mean + target_centres - source_centres)[:, None]
+    moved = scale[:, None, None] * (source - mean)[None] + (mean + target_centers - source_centers)[:, None]
     distances: NDArray[np.float64] = np.sqrt(((moved - target[None]) ** 2).sum(axis=2))
     return distances
 

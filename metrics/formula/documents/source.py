@@ -249,7 +249,7 @@ class _Expander:
         return _joined([*parts, source.cut(at, len(text))])
 
     def _is_argument(self, text: str, start: int) -> bool:
-        """Tells whether what is at `start` is an argument without braces of a command before it."""
+        """Returns whether what is at `start` is an argument without braces of a command before it."""
         before = text[max(0, start - _MAX_AWAITED) : start]
         end = start - len(before) + len(before.rstrip())
         if text[end - 1 : end] != "}" or _is_escaped(text, end - 1):

@@ -115,7 +115,7 @@ DELIMITED = {
     "gathered": ("", ""),
     "picture": ("\\{", "."),
 }
-COLOURS = words("\\color \\textcolor \\colorbox \\cellcolor \\rowcolor \\mathcolor")
+COLORS = words("\\color \\textcolor \\colorbox \\cellcolor \\rowcolor \\mathcolor")
 DROPPED = words("\\lefteqn \\raggedright \\arraybackslash \\lowercase \\uppercase \\limits \\nolimits")
 SKIPS = words("\\hspace \\vspace")
 KERNS = words("\\kern \\mkern \\hskip \\mskip \\vskip")

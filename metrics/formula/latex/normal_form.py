@@ -2,7 +2,7 @@
 
 A formula is parsed and printed again (metrics.formula.latex.parser); if it does not parse, it is split into LaTeX
 tokens, or as given at its blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply:
-dots and operator names are spelled out, delimiters join the commands that size them, colours go, missing braces are
+dots and operator names are spelled out, delimiters join the commands that size them, colors go, missing braces are
 filled in.
 """
 
@@ -125,7 +125,7 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
             start = _option_end(tokens, at + 1) + 1
             start = start if tokens[start : start + 1] != ["("] else closing(tokens, start, ("(", ")")) + 1
             end = closing(tokens, start) if start < len(tokens) else at
-        elif token in commands.COLOURS:
+        elif token in commands.COLORS:
             end, kept = _group_end(tokens, _option_end(tokens, at + 1) + 1), False
         elif table and token == "[" and result and result[-1][0] in _BEFORE_LENGTH:
             option = _option_end(tokens, at)

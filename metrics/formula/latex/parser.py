@@ -33,7 +33,7 @@ _RENAMED = {
 _ENVIRONMENT = re.compile(rf"\\(begin|end)\s*\{{\s*({'|'.join(_RENAMED)})\*?\s*\}}")
 _ROWS = ("matrix", "cases", "array", "begin", "substack")
 
-DEEPEST = 90
+MAX_DEPTH = 90
 """Maximum nesting of groups and commands; an environment takes six calls, and the caller has some of the stack too."""
 MAX_COLUMNS = 100
 LOOK_AHEAD = 40
@@ -278,8 +278,8 @@ class _Reader:
     def _nucleus(self) -> list[str]:
         """Reads a group in braces, a character, or a command with its arguments."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unparsable(f"nested more than {DEEPEST} deep")
+        if self._depth > MAX_DEPTH:
+            raise Unparsable(f"nested more than {MAX_DEPTH} deep")
         token = self._take()
         if token == "{":
             tokens = ["{", *self._up_to("}"), "}"]
@@ -332,7 +332,7 @@ class _Reader:
             return ["\\ ", *token[1:]]
         if token in commands.LIMIT_OPERATORS:
             return ["\\operatorname", "{", *token[1:], "}"]
-        if token in commands.COLOURS:
+        if token in commands.COLORS:
             self._take_match(_OPTION)
             self._raw_group()
             return []

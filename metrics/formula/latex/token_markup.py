@@ -18,7 +18,7 @@ from .normal_form import NormalForm, Unbalanced, closing
 MARK = "\x01"
 UNMARK = "\x02"
 SWALLOWING_MARK = "\x03"
-DEEPEST = 150
+MAX_DEPTH = 150
 
 _WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[cepm][xtm]\]")
 _SCRIPTS = frozenset({"^", "_"})
@@ -100,8 +100,8 @@ class _Writer:
     def _token(self, at: int, braced: bool) -> int:
         """Writes the token at `at` with the arguments it needs, and returns the index after them."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unbalanced(f"commands stand more than {DEEPEST} deep in each other")
+        if self._depth > MAX_DEPTH:
+            raise Unbalanced(f"commands stand more than {MAX_DEPTH} deep in each other")
         token = self._tokens[at]
         if _is_ordinary(token):
             end = self._ordinary(at, braced)

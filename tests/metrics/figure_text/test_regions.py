@@ -61,8 +61,8 @@ def test_a_turned_rectangle_is_turned_back_about_its_centre(
     ordered = corners[first:] + corners[:first]
     region = only(ordered[::-1] if backwards else ordered)
     x1, y1, x2, y2 = region.box
-    assert region.centre == pytest.approx(centre, abs=1e-6)
-    assert ((x1 + x2) / 2, (y1 + y2) / 2, region.area) == pytest.approx((*region.centre, width * height))
+    assert region.center == pytest.approx(centre, abs=1e-6)
+    assert ((x1 + x2) / 2, (y1 + y2) / 2, region.area) == pytest.approx((*region.center, width * height))
     assert sorted([x2 - x1, y2 - y1]) == pytest.approx(sorted([width, height]))
     # It turns by at most 45 degrees: text near 0 or 180 keeps its sides, text near 90 has them exchanged.
     upright = round(degrees / 90) % 2

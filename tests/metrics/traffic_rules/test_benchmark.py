@@ -50,7 +50,7 @@ PLAIN = st.recursive(
 
 
 def same(left: Any, right: Any) -> bool:
-    """Tells whether two JSON values are equal: lists as sets, null members as absent, true apart from 1."""
+    """Returns whether two JSON values are equal: lists as sets, null members as absent, true apart from 1."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.formula.latex.commands import sanitize, words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
-from beamscore.metrics.formula.latex.parser import DEEPEST
+from beamscore.metrics.formula.latex.parser import MAX_DEPTH
 from tests.metrics.formula.samples import as_marked
 
 
@@ -192,7 +192,7 @@ def test_what_is_read_does_not_depend_on_the_stack_of_the_caller(around: str) ->
     def called(depth: int) -> Any:
         return called(depth - 1) if depth else (normal_form(text, released=True), normal_form(text))
 
-    for levels in (DEEPEST - 2, DEEPEST + 20, 2_000):
+    for levels in (MAX_DEPTH - 2, MAX_DEPTH + 20, 2_000):
         text = "x"
         for _ in range(levels):
             text = around.format(text)
