@@ -53,7 +53,7 @@ errors of scoring, including RecursionError, are attributed to the record.
 """
 
 
-def explain(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Returns the message of an error, or its type if the message is empty."""
     if isinstance(error, RecursionError):
         return "nested deeper than can be read"

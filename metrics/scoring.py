@@ -20,7 +20,7 @@ from .benchmark import (
     RejectedRecord,
     ResultT,
     SampleScore,
-    explain,
+    error_text,
     finite_number,
     place_of,
 )
@@ -142,7 +142,7 @@ def explained(benchmark: AnyBenchmark, details: Any) -> list[str]:
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - no sample may end the run through its explanation
-        return [f"{type(error).__name__}: {explain(error)}".encode("utf-8", "backslashreplace").decode()]
+        return [f"{type(error).__name__}: {error_text(error)}".encode("utf-8", "backslashreplace").decode()]
 
 
 def _in_batches(
@@ -170,7 +170,7 @@ def _in_batches(
                 continue
             frame = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
-            reason = f"{what} failed: {type(error).__name__}: {explain(error)} at {place}"
+            reason = f"{what} failed: {type(error).__name__}: {error_text(error)} at {place}"
             results.append(RejectedRecord("sample", reason))
     return results
 
@@ -202,7 +202,7 @@ def _checked(result: Any, declared: Set[str]) -> Result:
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - a score may hold anything, with methods of the user
-        return RejectedRecord("sample", explain(error))
+        return RejectedRecord("sample", error_text(error))
 
 
 def _check_names(what: str, numbers: Any) -> None:

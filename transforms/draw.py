@@ -13,7 +13,7 @@ from urllib.parse import quote
 import apache_beam as beam
 import msgspec
 
-from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, explain, record_fields
+from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, error_text, record_fields
 from ..metrics.common.svg import ImageSize, with_picture
 from ..metrics.scoring import draw_pairs, score_pairs
 from .io.storage import write_file
@@ -94,7 +94,7 @@ class DrawSamples(beam.DoFn):
             truth = sample.truth.decode(self._benchmark.truth_type)
             prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
         except (msgspec.DecodeError, RecursionError) as error:
-            return RejectedRecord("sample", explain(error))
+            return RejectedRecord("sample", error_text(error))
         if _has_no_field(truth) and (prediction is None or _has_no_field(prediction)):
             field = next(iter(record_fields(self._benchmark.truth_type)))
             problem = f"its records have no field that {self._benchmark.name} reads, such as {field}"

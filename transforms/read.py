@@ -23,7 +23,7 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.core import RestrictionProvider
 from apache_beam.utils.windowed_value import WindowedValue
 
-from ..metrics.benchmark import explain
+from ..metrics.benchmark import error_text
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end
 from .counters import RecordCounts
 from .io.field_map import (
@@ -387,7 +387,7 @@ class EncodeBundle(RecordIntake):
             raise
         except Exception as error:  # noqa: BLE001 - any error belongs to this element
             what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
-            return self._unreadable(element, what + explain(error))
+            return self._unreadable(element, what + error_text(error))
         line = Line(position, 0, text[: self._plan.limits.record_bytes], len(text))
         return self.record(self._encoder, line)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ..metrics.benchmark import Benchmark, Pair, SampleScore, explain
+from ..metrics.benchmark import Benchmark, Pair, SampleScore, error_text
 from ..metrics.repeats import MAX_REPEATS, fold_metrics, fold_statistics
 from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.sums import Sums
@@ -52,7 +52,7 @@ def label_of(record: EncodedRecord) -> str:
     try:
         (value,) = _READER.read(record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(explain(error)) from error
+        raise ValueError(error_text(error)) from error
     label = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(label, str) and 0 < len(label) <= MAX_LABEL_LENGTH:
         return label

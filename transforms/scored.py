@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..metrics.benchmark import Benchmark, Pair, explain
+from ..metrics.benchmark import Benchmark, Pair, error_text
 from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
 from .hashes import record_hash
 from .io.field_map import record_json
@@ -202,7 +202,7 @@ class BatchDecoder:
             slice_values = cells[: len(plan.slicing.columns)]
             slices = plan.slicing.of(slice_values)
         except _NOT_DECODED as error:
-            batch.reject_truth(sample, explain(error))
+            batch.reject_truth(sample, error_text(error))
             return
         truth_hash, unit = record_hash(truth), sample_id
         if plan.cluster is not None:
@@ -213,7 +213,7 @@ class BatchDecoder:
                 try:
                     prediction = record.decode(plan.benchmark.prediction_type)
                 except _NOT_DECODED as error:
-                    batch.reject(record, sample_id, "invalid", explain(error))
+                    batch.reject(record, sample_id, "invalid", error_text(error))
             hashes = truth_hash, record_hash(prediction)
             unscored = ScoredSample(
                 sample_id, system, "rejected", None, unit, {}, slices, slice_values, None, {}, *hashes

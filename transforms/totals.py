@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, Table, explain
+from ..metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, Table, error_text
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import measure_slices
@@ -183,7 +183,7 @@ def _tables(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> tuple[list[Table
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - the result is complete without them
-        return [], writable(f"{type(error).__name__}: {' '.join(explain(error).split())}")
+        return [], writable(f"{type(error).__name__}: {' '.join(error_text(error).split())}")
 
 
 def too_many_slices(core: EvaluationCore) -> InputProblem:

@@ -16,7 +16,7 @@ from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
 from .limits import check_sizes
-from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, values_of
+from .metrics import ATTEMPTED, METRICS, OMITTED, SAMPLE_METRICS, confusion_tables, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
 from .task_score import TaskScore, whole_count
@@ -38,7 +38,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     options_type = ChartOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], LEFT_OUT[task]))
+    corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], OMITTED[task]))
     takes_columns = True
     batch_size = 64
     converter = ChartConverter()
@@ -65,7 +65,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
                 continue
             statistics |= score.statistics
             if prediction is not None:
-                statistics[ATTEMPTED[task] if score.attempted else LEFT_OUT[task]] = 1
+                statistics[ATTEMPTED[task] if score.attempted else OMITTED[task]] = 1
             metrics |= score.metrics
             details[task] = score.details
             coverage = score.coverage or coverage
@@ -120,7 +120,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """Returns the score of one task; None if the ground truth lacks it, or the protocol leaves the chart out."""
         options, given = self.options, prediction or ChartPrediction()
         # The released scripts average over the predictions alone.
-        left_out = prediction is None and options.protocol == "released"
+        is_skipped = prediction is None and options.protocol == "released"
         if task == "task1":
             predicted_class = class_of(given.chart_type, options.protocol)
             return score_chart_class(truth, chart_class, predicted_class, options) if chart_class else None
@@ -136,7 +136,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             return None if axes is None else score_axes(axes, given.axes, truth.size, options)
         if task == "task5":
             pairs = truth.legend_pairs
-            return None if pairs is None or left_out else score_legend(pairs, given.legend_pairs, options)
+            return None if pairs is None or is_skipped else score_legend(pairs, given.legend_pairs, options)
         if task == "task6a":
             elements, others = elements_of(truth.task6), elements_of(given.task6)
             if elements is None:
@@ -147,4 +147,4 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             return None
         predicted = series_of(given.task7 if task == "task7" else given.task6)
         score = score_series(task, series, predicted, chart_class, budget, options)
-        return None if left_out else score
+        return None if is_skipped else score

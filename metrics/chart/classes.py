@@ -18,7 +18,7 @@ import msgspec
 from ..benchmark import RejectedRecord
 from .names import compared_text
 from .records import ChartOptions, ChartTruth, PredictedTextRoles, Protocol, TextRole, identifier_text, series_of
-from .task_score import TaskScore, left_out, listed, shortened
+from .task_score import TaskScore, listed, not_listed, shortened
 
 NONE = "(none)"
 OTHER = "(other)"
@@ -132,7 +132,7 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
         shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
         errors.append({"id": key, "truth": role, "predicted": shown})
     accuracy = correct / total if total else None
-    details = {"correct": correct, "errors": listed(errors), **left_out(errors=errors)}
+    details = {"correct": correct, "errors": listed(errors), **not_listed(errors=errors)}
     return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None)
 
 

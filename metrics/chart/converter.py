@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 
 import msgspec
 
-from ..benchmark import explain
+from ..benchmark import error_text
 from ..converter import Converter, Part, UnreadableSource, read_json, stem_of
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
@@ -89,7 +89,7 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
         read_json(annotation.content)
         record = msgspec.json.decode(annotation.content.removeprefix(BOM_UTF8), type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise UnreadableSource(f"{annotation.path}: not a JSON object: {explain(error)}") from error
+        raise UnreadableSource(f"{annotation.path}: not a JSON object: {error_text(error)}") from error
     for task in TASKS:
         if isinstance(record.get(task), dict):
             record[task] = {"output": record[task].get("output")}

@@ -12,7 +12,7 @@ from .classes import NONE, OTHER
 from .records import ALL_TASKS, ChartOptions
 
 ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
-LEFT_OUT: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
+OMITTED: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
 
 RATES = {"f1": "F", "precision": "precision", "recall": "recall"}
 DENOMINATORS = {
@@ -101,7 +101,7 @@ def values_of(sums: Sums, options: ChartOptions) -> dict[str, float | None]:
     values["task2.hmean"] = f_measure(values["task2.detection"], values["task2.recognition"])
     if options.protocol == "released":
         values["task4.f1"] = f_measure(values["task4.precision"], values["task4.recall"])
-    idle = {task for task in options.tasks if sums[LEFT_OUT[task]] and not sums[ATTEMPTED[task]]}
+    idle = {task for task in options.tasks if sums[OMITTED[task]] and not sums[ATTEMPTED[task]]}
     return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
 
 

@@ -43,7 +43,7 @@ def listed(details: Sequence[ItemT]) -> Sequence[ItemT]:
     return details if len(details) <= MAX_DETAILS else details[:MAX_DETAILS]
 
 
-def left_out(**kinds: Sequence[Any]) -> dict[str, Any]:
+def not_listed(**kinds: Sequence[Any]) -> dict[str, Any]:
     """Returns, for details, how many of each kind are not listed; nothing if all are."""
     more = {kind: len(some) - MAX_DETAILS for kind, some in kinds.items() if len(some) > MAX_DETAILS}
     return {"left_out": more} if more else {}

@@ -30,7 +30,7 @@ from ..statistics.ratios import f_measure, plain_sum
 from .limits import error_rate_steps, pair_steps, reading_steps
 from .names import read_text
 from .records import ChartOptions, TextBlock, identifier_text
-from .task_score import TaskScore, left_out, listed, shortened
+from .task_score import TaskScore, listed, not_listed, shortened
 
 OVERLAP_PASSES = 30
 """The work of comparing all pairs of blocks, each of which may lie within the other, in passes over their table."""
@@ -81,7 +81,7 @@ def score_text_blocks(
         "matched": listed(units),
         "missed": [{"id": block.ids[0], "text": shortened(block.text)} for block in listed(missed)],
         "extra": [{"id": block.ids[0], "text": shortened(block.text)} for block in listed(extra)],
-        **left_out(matched=units, missed=missed, extra=extra),
+        **not_listed(matched=units, missed=missed, extra=extra),
     }
     metrics = {"task2.detection": detection, "task2.recognition": recognition}
     share = f_measure(detection, recognition)

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, BinaryIO, ClassVar
 
-from ..benchmark import explain
+from ..benchmark import error_text
 from ..converter import Converter, Part, UnreadableSource
 from .records import DIFFICULTIES, MAX_COORDINATE
 
@@ -114,7 +114,7 @@ def _archived(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unrea
         # Offsets and blocks that make no sense are errors of the file; others are of the machine.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
-        raise UnreadableSource(f"{path}: not a zip archive that can be read: {explain(error)}") from error
+        raise UnreadableSource(f"{path}: not a zip archive that can be read: {error_text(error)}") from error
 
 
 def _whole(path: str, stream: IO[bytes]) -> bytes:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
-from ..benchmark import explain
+from ..benchmark import error_text
 from ..common.budget import Budget, OutOfBudget
 from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of, text_lines
 from .documents.dialects import document_formulas
@@ -60,7 +60,7 @@ def _objects(field: str, path: str, content: bytes) -> Iterator[tuple[str, bytes
     try:
         objects = read_json(content)
     except (ValueError, RecursionError) as error:
-        raise UnreadableSource(f"{path}: not JSON: {explain(error)}") from error
+        raise UnreadableSource(f"{path}: not JSON: {error_text(error)}") from error
     if not isinstance(objects, list):
         raise UnreadableSource(f"{path}: expected a list of objects with img_id, gt and pred")
     for number, each in enumerate(objects):

@@ -16,7 +16,7 @@ from apache_beam import typehints
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
-from ...metrics.benchmark import explain
+from ...metrics.benchmark import error_text
 from ...metrics.converter import Converter, Part, UnreadableSource
 from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, sorted_on_disk, unpack
 from ...transforms.io.files import match_glob, open_uncompressed
@@ -172,6 +172,6 @@ def _is_of_the_file(error: BaseException) -> bool:
 
 def _rejected(path: str, error: Exception) -> TaggedOutput:
     known = isinstance(error, UnreadableSource)
-    message = explain(error) if known else f"cannot be converted: {type(error).__name__}: {explain(error)}"
+    message = error_text(error) if known else f"cannot be converted: {type(error).__name__}: {error_text(error)}"
     entry = {"source": writable(path), "error": writable(message)}
     return TaggedOutput("rejected", (entry["source"], msgspec.json.encode(entry)))

@@ -19,7 +19,7 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
-from ...metrics.benchmark import explain
+from ...metrics.benchmark import error_text
 from ...metrics.common.text import nearest
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
@@ -123,7 +123,7 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
         try:
             record: dict[str, Any] = truth.decode(dict)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            entry = quarantined(truth, (), sample.sample_id, "read", "unreadable", explain(error))
+            entry = quarantined(truth, (), sample.sample_id, "read", "unreadable", error_text(error))
             yield TaggedOutput("quarantine", entry)
             continue
         if record.get(plan.column) is not None:

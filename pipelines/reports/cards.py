@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import msgspec
 
-from ...metrics.benchmark import AnyBenchmark, DrawnPair, RejectedRecord, explain
+from ...metrics.benchmark import AnyBenchmark, DrawnPair, RejectedRecord, error_text
 from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs, explained
 from ...transforms.pick import PickedSample
@@ -204,7 +204,7 @@ def _decoded(text: Text, kind: Any) -> tuple[Any, str]:
     try:
         return msgspec.json.decode(text[0], type=kind), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return None, explain(error)
+        return None, error_text(error)
 
 
 def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
@@ -261,7 +261,7 @@ class DrawChanged(beam.DoFn):
         try:
             self._benchmark.setup()
         except Exception as error:  # noqa: BLE001 - a missing program must not end a comparison
-            self._problem = explain(error)
+            self._problem = error_text(error)
 
     def teardown(self) -> None:
         """Tears down the benchmark, if `setup` succeeded."""

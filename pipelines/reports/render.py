@@ -17,7 +17,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from ...metrics.benchmark import explain
+from ...metrics.benchmark import error_text
 from ...metrics.version import VERSION
 from ...transforms.records import writable
 from ..runs.provenance import PAGE_PROBLEM
@@ -64,7 +64,7 @@ def write_reports(
             files[page_name] = render(page())
     except Exception as error:  # noqa: BLE001 - the result is complete, and must be published
         _log.exception("%s could not be made", page_name)
-        about[PAGE_PROBLEM] = reason = writable(f"{type(error).__name__}: {explain(error)}")
+        about[PAGE_PROBLEM] = reason = writable(f"{type(error).__name__}: {error_text(error)}")
         files[page_name] = _NO_PAGE.format(reason=html.escape(reason), others=others).encode()
     return Reports(files, about)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore, explain
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore, error_text
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import nesting_problem
@@ -87,7 +87,7 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
         try:
             among, verdict = _score_among(benchmark, case, neighbours)
         except Exception as error:  # noqa: BLE001 - whatever a case does is a row of the table
-            verdict = f"{FAILED}{type(error).__name__}: {explain(error)}"
+            verdict = f"{FAILED}{type(error).__name__}: {error_text(error)}"
         seconds = processor_seconds() - before
     finally:
         benchmark.teardown()
@@ -101,7 +101,7 @@ def _score_among(benchmark: AnyBenchmark, case: Texts, neighbours: list[Pair[Any
     try:
         pair = _decoded(benchmark, *case, "worst case")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return [comparable(result) for result in benchmark.score(neighbours)], f"rejected: {explain(error)}"
+        return [comparable(result) for result in benchmark.score(neighbours)], f"rejected: {error_text(error)}"
     middle = len(neighbours) // 2
     results = benchmark.score([*neighbours[:middle], pair, *neighbours[middle:]])
     result = results.pop(middle)

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from ...metrics.benchmark import explain
+from ...metrics.benchmark import error_text
 from ..records import Cause
 
 SAMPLE_ID = "sample_id"
@@ -224,7 +224,7 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
 def not_json(text: bytes, error: Exception) -> str:
     """Returns the message about a record that is not JSON. error: of decoding it."""
     hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
-    return f"this is not JSON: {explain(error)}{hint}"
+    return f"this is not JSON: {error_text(error)}{hint}"
 
 
 def wrong_length(sample_id: str) -> str | None:
