@@ -95,7 +95,7 @@ def read_metrics(data: bytes) -> Metrics:
 
 
 def read_pages(
-    data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font], marks_of_a_page: int = 0
+    data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font], marks_of_a_page: int
 ) -> Iterator[Page]:
     """Yields the complete pages of a DVI file, and adds the fonts that it defines to `fonts`, by number.
 
@@ -105,12 +105,12 @@ def read_pages(
     """
     try:
         at = 15 + data[14]
-        while (code := data[at]) != 248:
+        while (code := data[at]) != 248:  # post
             at += 1
-            if code == 139:
+            if code == 139:  # bop
                 page, at = _page(data, at, marks_of_a_page, metrics, fonts)
                 yield page
-            elif 243 <= code <= 246:
+            elif 243 <= code <= 246:  # fnt_def1 to fnt_def4
                 at = _define(data, at, code - 242, metrics, fonts)
     except IndexError:
         return
@@ -157,7 +157,7 @@ def _page(
     while True:
         code = data[at]
         at += 1
-        if code < 128 or code in (128, 133):
+        if code < 128 or code in (128, 133):  # set_char, set1, put1
             character = code
             if code >= 128:
                 character = data[at]
@@ -166,9 +166,9 @@ def _page(
             if size:
                 width, height, depth, overhang = size
                 add((mark, h, v - height, h + width + overhang, v + depth, v, font, character))
-                if code != 133:
+                if code != 133:  # put1
                     h += width
-        elif code == 239:
+        elif code == 239:  # xxx1
             length = data[at]
             text = data[at + 1 : at + 1 + length]
             at += 1 + length
@@ -185,16 +185,16 @@ def _page(
                 ends.append(len(cells))
             else:
                 balanced = False
-        elif code == 141:
+        elif code == 141:  # push
             stack.append((h, v, moves.copy()))
-        elif code == 142:
+        elif code == 142:  # pop
             h, v, moves = stack.pop()
             if len(cells) > MAX_INKS * len(Ink._fields):
                 raise UnreadableOutput(f"a page has more than {MAX_INKS} pieces of ink")
-        elif 171 <= code <= 234:
+        elif 171 <= code <= 234:  # fnt_num
             font = code - 171
             glyphs = fonts[font].glyphs
-        elif 143 <= code <= 170:
+        elif 143 <= code <= 170:  # right, w, x, down, y, z
             kind, length = _MOVES[code]
             if length:
                 moves[kind] = signed(data[at : at + length], "big", signed=True)
@@ -203,27 +203,27 @@ def _page(
                 h += moves[kind]
             else:
                 v += moves[kind]
-        elif code in (132, 137):
+        elif code in (132, 137):  # set_rule, put_rule
             height = signed(data[at : at + 4], "big", signed=True)
             width = signed(data[at + 4 : at + 8], "big", signed=True)
             at += 8
             if height > 0 and width > 0:
                 add((mark, h, v - height, h + width, v, v, _RULE, 0))
-            if code == 132:
+            if code == 132:  # set_rule
                 h += width
-        elif code == 140:
+        elif code == 140:  # eop
             balanced = balanced and not marks and (not ends or ends[0] == len(cells))
             return Page(number, cells, frozenset(opened), balanced), at
-        elif 235 <= code <= 238:
+        elif 235 <= code <= 238:  # fnt1 to fnt4
             length = code - 234
             font = signed(data[at : at + length], "big")
             at += length
             glyphs = fonts[font].glyphs
-        elif 240 <= code <= 242:
+        elif 240 <= code <= 242:  # xxx2 to xxx4
             balanced = False
             length = code - 238
             at += length + signed(data[at : at + length], "big")
-        elif 243 <= code <= 246:
+        elif 243 <= code <= 246:  # fnt_def1 to fnt_def4
             at = _define(data, at, code - 242, metrics, fonts)
 
 
