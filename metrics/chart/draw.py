@@ -36,7 +36,8 @@ MARGIN, HEAD, MAX_HEIGHT = 20.0, 62.0, 900.0
 MAX_PARTS = 400
 """The maximum that is drawn of one kind and side."""
 PANEL_HEIGHT, AXIS_WIDTH, NAME_WIDTH, TICKS = 200.0, 60.0, 90.0, 5
-BOX_PLOT_LINES = ("min", "first_quartile", "median", "third_quartile", "max")
+BOX_PLOT_LINES_UPWARDS = ("min", "first_quartile", "median", "third_quartile", "max")
+"""The lines of a box plot from the lowest; `records.BOX_PLOT_LINES` has them in the order of the record."""
 
 Key = str | int | tuple[str, str] | None
 Judgements = Iterable[tuple[Key, svg.Style]]
@@ -153,7 +154,7 @@ class _Side:
         for line, style in self._elements("lines", elements.lines or ()):
             points = [(point.x, point.y) for point in line[:MAX_PARTS]]
             self.view.outline(points, style, self.is_predicted, "line", closed=False)
-        for name in BOX_PLOT_LINES:
+        for name in BOX_PLOT_LINES_UPWARDS:
             parts = [part for plot in elements.boxplots or () if (part := getattr(plot, name)) is not None]
             for part, style in self._elements(name, parts):
                 self.view.mark((part.x, part.y), style, self.is_predicted, name.replace("_", " "))
@@ -284,5 +285,5 @@ def _values(series: DataSeries) -> tuple[list[Any], list[float]]:
     """Returns x and y of a series; y is NaN if it is not a number."""
     data = series.data
     if isinstance(data, BoxPlot):
-        return list(BOX_PLOT_LINES), numbers([getattr(data, name) for name in BOX_PLOT_LINES])
+        return list(BOX_PLOT_LINES_UPWARDS), numbers([getattr(data, name) for name in BOX_PLOT_LINES_UPWARDS])
     return [point.x for point in data or ()], numbers([point.y for point in data or ()])

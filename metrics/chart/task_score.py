@@ -40,7 +40,7 @@ def mean_score(task: TaskName, score: float, details: Any, attempted: bool) -> T
 
 def listed(details: Sequence[ItemT]) -> Sequence[ItemT]:
     """Returns the first details, as many as are kept."""
-    return details if len(details) <= MAX_DETAILS else details[:MAX_DETAILS]
+    return details[:MAX_DETAILS]
 
 
 def not_listed(**kinds: Sequence[Any]) -> dict[str, Any]:
@@ -56,4 +56,4 @@ def whole_count(kind: str, details: Any) -> int:
 
 def shortened(text: str) -> str:
     """Returns `text` truncated to the length that details keep."""
-    return text if len(text) <= MAX_DETAIL_LENGTH else truncated(text, MAX_DETAIL_LENGTH)
+    return truncated(text, MAX_DETAIL_LENGTH)

@@ -59,7 +59,7 @@ class Region(NamedTuple):
 
 
 def locate(
-    records: Sequence[Record], positions: Sequence[int], geometry: Geometry, pixels: bool = False
+    records: Sequence[Record], positions: Sequence[int], geometry: Geometry, pixels: bool
 ) -> tuple[dict[int, Region], dict[int, str]]:
     """Returns the regions at `positions` of `records`, which have `points` or a `box`, and why others were dropped.
 

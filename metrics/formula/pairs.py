@@ -55,7 +55,7 @@ def formula_pairs(
     prediction: FormulaPrediction | None,
     max_formulas: int,
     budget: Budget,
-    comparable: Callable[[str], str] = str,
+    comparable: Callable[[str], str],
 ) -> list[FormulaPair]:
     """Returns the pairs of formulas of a sample; those of a document are matched by `comparable` of their content.
 
@@ -79,7 +79,7 @@ def formula_pairs(
 
 
 def match_formulas(
-    truths: Sequence[Formula], predictions: Sequence[Formula], budget: Budget, comparable: Callable[[str], str] = str
+    truths: Sequence[Formula], predictions: Sequence[Formula], budget: Budget, comparable: Callable[[str], str]
 ) -> list[FormulaPair]:
     """Returns the pairs of ground truths and predictions, matched by the edit distance of `comparable` contents.
 

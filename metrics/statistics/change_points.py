@@ -30,7 +30,7 @@ _HALVINGS = 30
 """10 / 2**30 is 1e-8."""
 
 
-def change_points(values: Sequence[float], errors: Sequence[float], series: int = 8) -> list[int]:
+def change_points(values: Sequence[float], errors: Sequence[float], series: int) -> list[int]:
     """Returns the indices [T] in `values` at which a change begins, in order.
 
     errors: the standard error of each value. series: how many series of this length are tested at once; they share the

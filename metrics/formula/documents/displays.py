@@ -245,7 +245,7 @@ MAX_LAYERS = 4
 """At most this many directly nested environments are removed."""
 
 
-def bare(formula: str, environment: str = "") -> tuple[str, str]:
+def bare(formula: str, environment: str) -> tuple[str, str]:
     """Returns the content of a formula as it is compared, and in a form that can be typeset by itself.
 
     environment: the one around the formula, without a star; "" for `\\[` and `$$`. Removed are its arguments,

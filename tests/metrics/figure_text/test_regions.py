@@ -27,7 +27,7 @@ def rectangle(x: float, y: float, width: float, height: float, degrees: float) -
 
 
 def located(*shapes: Corners, geometry: Geometry = "rectangle") -> tuple[dict[int, Region], dict[int, str]]:
-    return locate([PredictedRegion(points=shape) for shape in shapes], range(len(shapes)), geometry)
+    return locate([PredictedRegion(points=shape) for shape in shapes], range(len(shapes)), geometry, pixels=False)
 
 
 def only(shape: Corners, geometry: Geometry = "rectangle") -> Region:
@@ -46,7 +46,7 @@ SIZES, PLACE = st.floats(5, 80), st.tuples(st.floats(-2000, 2000), st.floats(-20
 def test_boxes_and_points_keep_their_coordinates_whichever_corner_comes_first() -> None:
     points = [(0.7, 0.9), (0.1, 0.9), (0.1, 0.2), (0.7, 0.2)]
     records = [PredictedRegion(box=(0.1, 0.9, 0.7, 0.2)), PredictedRegion(points=points)]
-    regions, _ = locate(records, [0, 1], "rectangle")
+    regions, _ = locate(records, [0, 1], "rectangle", pixels=False)
     assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
 
 

@@ -27,7 +27,7 @@ BOMB = "\\def\\d#1{#1#1}" + "\\d{" * 60 + "x" + "}" * 60
 
 
 def pairs_of(truth: FormulaTruth, prediction: FormulaPrediction | None, max_formulas: int = 1000) -> list[FormulaPair]:
-    return formula_pairs(truth, prediction, max_formulas, Budget(500_000))
+    return formula_pairs(truth, prediction, max_formulas, Budget(500_000), str)
 
 
 def answered(prediction: str, dialect: str | None = None) -> FormulaPrediction:
@@ -76,7 +76,7 @@ Row = tuple[int | None, int | None, float | None, int | None]
 
 def matched(truths: list[str], predictions: list[str], budget: Budget) -> list[Row]:
     left, right = ([Formula(text, text, place) for place, text in enumerate(texts)] for texts in (truths, predictions))
-    pairs = match_formulas(left, right, budget)
+    pairs = match_formulas(left, right, budget, str)
     return [(each.truth_offset, each.prediction_offset, each.distance, each.round) for each in pairs]
 
 

@@ -179,14 +179,14 @@ def test_change_points_by_hand() -> None:
         ([0.0] * 30 + [-300.0, 0.0, 0.0], [1.0] * 33, []),
         ([0.0] * 30 + [-300.0, 0.0, 9.0, 9.0], [1.0] * 34, [32]),
     ):
-        assert change_points(values, errors) == expected, (values, errors)
+        assert change_points(values, errors, 8) == expected, (values, errors)
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_the_direction_and_the_unit_do_not_matter(values: list[float]) -> None:
-    found = change_points(values, [E] * len(values))
+    found = change_points(values, [E] * len(values), 8)
     # A power of two scales without rounding.
-    assert change_points([-4 * value for value in values], [4 * E] * len(values)) == found
+    assert change_points([-4 * value for value in values], [4 * E] * len(values), 8) == found
     assert all(b - a >= 2 for a, b in itertools.pairwise(found))
 
 

@@ -170,7 +170,7 @@ def test_every_formula_is_found_whatever_its_text(data: st.DataObject, dialect: 
         formula = data.draw(FORMULA_TEXTS if "```" in opening else WITH_BLANK_LINES)
         blank = data.draw(st.sampled_from([" ", "\n", ""]))
         source += f" {data.draw(texts)} "
-        expected.append((bare(" ".join(formula.split()))[0].split(), len(source) + ("```" in opening)))
+        expected.append((bare(" ".join(formula.split()), "")[0].split(), len(source) + ("```" in opening)))
         source += f"{opening}{blank}{formula}{blank}{closing}"
     found = read(f"{source} {data.draw(texts)}", dialect)
     assert [(formula.content.split(), formula.offset) for formula in found] == expected

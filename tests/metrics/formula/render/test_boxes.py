@@ -189,7 +189,7 @@ def page(body: bytes, number: int = 1) -> bytes:
 
 
 def pages(data: bytes, fonts: dict[int, Font] | None = None) -> list[Page]:
-    return list(read_pages(PREAMBLE + data, lambda name: HALF, {} if fonts is None else fonts))
+    return list(read_pages(PREAMBLE + data, lambda name: HALF, {} if fonts is None else fonts, 0))
 
 
 def test_the_sizes_of_the_glyphs_of_a_font() -> None:
