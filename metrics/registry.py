@@ -145,17 +145,6 @@ def _loaded_again(file: str, digest: str, options: Any) -> Benchmark[Any, Any, A
 
 def _problem(kind: Any) -> str:
     """Returns why a class is not a benchmark that can run; empty if it is."""
-    if problem := _shape_problem(kind):
-        return problem
-    try:
-        options = kind.options_type()
-    except TypeError as error:
-        return f"options_type: each option needs a default ({error})"
-    return _values_problem(kind, options)
-
-
-def _shape_problem(kind: Any) -> str:
-    """Returns what a class lacks, or which of its attributes has a wrong type; empty if it is as declared."""
     import msgspec
 
     from .benchmark import Benchmark, MetricSpec
@@ -176,7 +165,11 @@ def _shape_problem(kind: Any) -> str:
             return f"{name} is not a tuple of MetricSpec"
     if sum(spec.main is not None for spec in kind.sample_metrics) != 1:
         return "sample_metrics: exactly one of them has main=1"
-    return ""
+    try:
+        options = kind.options_type()
+    except TypeError as error:
+        return f"options_type: each option needs a default ({error})"
+    return _values_problem(kind, options)
 
 
 def _values_problem(kind: Any, options: Any) -> str:

@@ -114,7 +114,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         Raises RejectedRecord as `score_sample` does.
         """
         comparison = compare_lines(truth, prediction, self.options, Budget(self.options.max_steps))
-        return draw_lines(comparison.truth, comparison.prediction, comparison.pairs, image)
+        return draw_lines(comparison, image)
 
     def label_tokens(self, text: str) -> list[str]:
         """Returns the tokens that `token_accuracy` counts."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ..common.svg import EXTRA, MATCHED, MISSED, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
 from ..common.text import truncated
-from .line import Line
-from .matcher import Match
+from .comparison import Comparison
 from .molecule import CIRCLE, CIRCLE_BOND, Molecule
 from .regions import Region
 
@@ -32,28 +31,22 @@ _SCRIPTS = {
 }
 
 
-def draw_lines(
-    truth: Line,
-    prediction: Line | None,
-    pairs: Iterable[tuple[Region | None, Region | None, Match]],
-    image: ImageSize | None,
-) -> str:
-    """Returns an SVG document; `pairs` are the regions of both sides in order, with their matches."""
-    drawing = Drawing()
-    drawing.legend(MARGIN, TEXT_HEIGHT, prediction is not None)
+def draw_lines(comparison: Comparison, image: ImageSize | None) -> str:
+    """Returns an SVG document; without a prediction, the ground truth is drawn without verdicts."""
+    drawing, is_judged = Drawing(), comparison.prediction is not None
+    drawing.legend(MARGIN, TEXT_HEIGHT, is_judged)
     y = drawing.picture_above(MARGIN, 2 * TEXT_HEIGHT, image)
-    for title, line in (("ground truth", truth), ("prediction", prediction)):
+    for title, line in (("ground truth", comparison.truth), ("prediction", comparison.prediction)):
         words = " ".join(line.tokens) if line is not None else "(no prediction)"
         words = truncated(f"{title}: {words}", MAX_LINES * LINE_LENGTH)
         for text in textwrap.wrap(words, LINE_LENGTH, max_lines=MAX_LINES, placeholder=" …"):
             drawing.text(MARGIN, y, text, limit=LINE_LENGTH)
             y += TEXT_HEIGHT
-    for number, (first, second, match) in enumerate(pairs, start=1):
+    for number, (first, second, match) in enumerate(comparison.pairs, start=1):
         sides = (
             (first, [*match.pairs], match.truth_atom, MISSED),
             (second, [*match.pairs.values()], match.prediction_atom, EXTRA),
         )
-        is_judged = prediction is not None
         verdict = f": {match.difference or 'equal'}" if is_judged else ""
         color = (MATCHED if match.equal else WRONG).color if is_judged else UNJUDGED.color
         drawing.text(MARGIN, y + 10, f"molecule {number}{verdict}", color, limit=LINE_LENGTH)

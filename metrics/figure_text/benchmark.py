@@ -106,17 +106,12 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
     def _right_readings(self, figure: Figure) -> set[int]:
         """Returns the positions of the ground-truth regions whose reading has the right text."""
-        return {
-            truth
-            for truth, reading in figure.readings.items()
-            if self._equal_text(figure.truths[truth].text, figure.predictions[reading].text)
-        }
-
-    def _equal_text(self, one: str | None, other: str | None) -> bool:
-        """Returns whether both texts compare equal; False if either is None."""
-        if one is None or other is None:
-            return False
-        return one == other or self.options.compared(one) == self.options.compared(other)
+        compared, right = self.options.compared, set()
+        for truth, reading in figure.readings.items():
+            true, read = figure.truths[truth].text, figure.predictions[reading].text
+            if true is not None and read is not None and (true == read or compared(true) == compared(read)):
+                right.add(truth)
+        return right
 
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:
