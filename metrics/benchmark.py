@@ -392,10 +392,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     @classmethod
     def abilities(cls) -> list[Ability]:
         """Returns the abilities in addition to scoring, sorted: the commands that accept the benchmark."""
-        offered: dict[Ability, bool] = {
-            "convert": cls.converter is not None,
-            "draw": cls.draw is not Benchmark.draw,
-        }
+        offered: dict[Ability, bool] = {"convert": cls.converter is not None, "draw": cls.draw is not Benchmark.draw}
         return [ability for ability, is_offered in offered.items() if is_offered]
 
     def explain(self, details: Any) -> list[str]:
@@ -406,11 +403,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         return []
 
     def draw(
-        self,
-        truth: TruthT,
-        prediction: PredictionT | None,
-        details: Any = None,
-        image: tuple[int, int] | None = None,
+        self, truth: TruthT, prediction: PredictionT | None, details: Any = None, image: tuple[int, int] | None = None
     ) -> str:
         """Returns a picture of one sample as an SVG document.
 

@@ -62,11 +62,7 @@ class DetEval:
     """Matches the regions of one figure by DetEval, for any choice of the ground-truth regions that count."""
 
     def __init__(
-        self,
-        truths: Mapping[int, Region],
-        detections: Mapping[int, Region],
-        overlaps: Sequence[Overlap],
-        rules: Rules,
+        self, truths: Mapping[int, Region], detections: Mapping[int, Region], overlaps: Sequence[Overlap], rules: Rules
     ) -> None:
         self._rules = rules
         self._by_truth: dict[int, list[Overlap]] = {}

@@ -119,11 +119,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         ]
 
     def _scored(
-        self,
-        sample: _Sample,
-        renderings: dict[NormalizedFormula, Rendering],
-        allowances: SampleAllowances,
-        number: int,
+        self, sample: _Sample, renderings: dict[NormalizedFormula, Rendering], allowances: SampleAllowances, number: int
     ) -> SampleScore | RejectedRecord:
         try:
             allowances.check(number)
