@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -288,28 +289,29 @@ def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
 
 
 def record_json(fields: Mapping[str, Any], is_sorted: bool = False, scored: Collection[str] | None = None) -> bytes:
-    """Returns a record as JSON: numbers and arrays of NumPy as plain ones, a field that is NaN as null.
+    """Returns a record as JSON: decimals and what is of NumPy as plain numbers and arrays, a field that is NaN as null.
 
     is_sorted: whether keys are in order: equal bytes for equal records. scored: the fields in which a NaN deeper within
     is no JSON, but a null in any other; None: all. Raises TypeError if a value cannot be written, RecursionError if it
     is nested too deep.
     """
     plain = plain_values(fields)
-    with contextlib.suppress(UnicodeEncodeError):
-        written = msgspec.json.encode(plain, order="sorted" if is_sorted else None)
+    with contextlib.suppress(ValueError, msgspec.MsgspecError):
+        written = msgspec.json.Encoder(decimal_format="number", order="sorted" if is_sorted else None).encode(plain)
         if b"null" not in written or not _has_no_json(plain, scored):
             return written
     # A lone surrogate is not text, nor are infinity and NaN numbers of JSON, though they would be written as null: as
     # they are written here, they are rejected when the record is decoded, with this record.
-    return json.dumps(msgspec.to_builtins(plain), sort_keys=is_sorted).encode()
+    builtin = msgspec.to_builtins(plain, builtin_types=(Decimal,))
+    return json.dumps(builtin, sort_keys=is_sorted, default=float).encode()
 
 
 def plain_values(values: Any) -> Any:
-    """Returns values as those of JSON, and bytes as they are: times and keys are text, arrays and rows plain ones.
+    """Returns values as those of JSON: times and keys are text, arrays and rows plain ones; bytes and decimals stay.
 
     Raises TypeError for a value or a key of another type, RecursionError if it is nested too deep.
     """
-    return msgspec.to_builtins(values, enc_hook=plain_value, builtin_types=_BYTES, str_keys=True)
+    return msgspec.to_builtins(values, enc_hook=plain_value, builtin_types=(*_BYTES, Decimal), str_keys=True)
 
 
 _BYTES = (bytes, bytearray, memoryview)

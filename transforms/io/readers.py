@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -475,17 +476,28 @@ def converted(batch: Any) -> Iterator[dict[str, Any] | str]:
 
 
 def _values(column: Any) -> Any:
-    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text."""
-    if not _has_map_or_time(column.type):
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text.
+
+    A decimal becomes the number that its text is in JSON: 40 an integer, 40.0 and 0.1 floats.
+    """
+    if not _has_map_time_or_decimal(column.type):
         return column.to_pylist()
-    return plain_values(column.to_pylist(maps_as_pydicts="lossy"))
+    return _without_decimals(plain_values(column.to_pylist(maps_as_pydicts="lossy")))
 
 
-def _has_map_or_time(kind: Any) -> bool:
-    if pa.types.is_map(kind) or pa.types.is_temporal(kind):
+def _has_map_time_or_decimal(kind: Any) -> bool:
+    if pa.types.is_map(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
         return True
     inner = [kind.value_type] if pa.types.is_dictionary(kind) else [kind.field(i).type for i in range(kind.num_fields)]
-    return any(map(_has_map_or_time, inner))
+    return any(map(_has_map_time_or_decimal, inner))
+
+
+def _without_decimals(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return msgspec.json.decode(str(value))
+    if isinstance(value, dict):
+        return {name: _without_decimals(each) for name, each in value.items()}
+    return list(map(_without_decimals, value)) if isinstance(value, list) else value
 
 
 def _holds_json(field: Any, structured: Collection[str]) -> bool:

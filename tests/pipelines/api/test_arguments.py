@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,9 @@ def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan
         assert [each.message.endswith("NaN and Infinity are not JSON") for each in found.rejected] == [True]
         with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
             beamscore.score("traffic_rules", *rules(None), *rules(value))
+    assert evaluated(rules(0.1), rules(Decimal("0.1"))).values["overall.f1"] == 1
+    with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
+        beamscore.score("traffic_rules", *rules(None), *rules(Decimal("nan")))
     found = evaluated(rules(None, z={"within": math.nan}), rules(None), slices=["z"])
     assert (found.values["overall.f1"], list(found.slices)) == (1, ['z={"within": null}'])
     # pandas has NaN in place of a missing value.

@@ -14,6 +14,7 @@ import re
 import struct
 import tracemalloc
 from collections.abc import Collection, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -372,6 +373,9 @@ TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa
         (pa.array([0] * 3, pa.timestamp("us", "Europe/Berlin")), ["1970-01-01T01:00:00+01:00"] * 3),
         *((pa.array([each] * 3, pa.duration(unit)), ["PT0.000005S"] * 3) for unit, each in (("ns", 5000), ("us", 5))),
         (pa.array([[(1, 2)], [], None], pa.map_(pa.int64(), pa.int64())), [{"1": 2}, {}, None]),
+        # A decimal is the float of the same text, or an integer if it has no decimal places.
+        (pa.array([[{"d": Decimal("0.1")}], [{"d": Decimal("40.0")}], None]), [[{"d": 0.1}], [{"d": 40}], None]),
+        (pa.array([Decimal(2**62 + 1)] * 3, pa.decimal128(38, 0)).dictionary_encode(), [2**62 + 1] * 3),
         # Parquet's own JSON is JSON in any column; text is that in a column that never holds text.
         (JSON_TYPE, [{"x": 1}, None, None]),
         *((pa.array(JSON_TEXT, kind), JSON_TEXT) for kind in TEXT_TYPES),
@@ -392,6 +396,8 @@ def test_an_id_and_a_long_integer_in_json_are_read(tmp_path: Path, ending: str) 
     first, second = rows_of(write(tmp_path / f"a.{ending}", pa.table({"sample_id": ids, "x": long})))
     assert (first.sample_id, first.encoding, msgspec.json.decode(first.payload)["x"]) == ("a", JSON, [2**64])
     assert records([second]) == [{"sample_id": "7", "x": [1]}]
+    (row,) = rows_of(write(tmp_path / f"a.{ending}", pa.table({"sample_id": [Decimal(7)]})))
+    assert row.sample_id == "7"
 
 
 def test_a_value_that_python_does_not_have_rejects_its_row_alone(tmp_path: Path) -> None:
