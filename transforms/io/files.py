@@ -147,21 +147,23 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
         raise InputProblem(f"{what}{glob}: {advice}")
     # Beam has no way to say that a bracket is one.
     is_name = "[" in glob and os.path.isfile(glob)
-    pattern = glob.replace("[", "?") if is_name else glob
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
+    pattern = here + (glob.replace("[", "?") if is_name else glob)
     try:
         with beam_files(glob) as filesystems:
-            metadata = filesystems.match([here + pattern])[0].metadata_list
+            # To Beam `/**/` is one folder or more. As in a shell, it may be none.
+            metadata = filesystems.match([pattern.replace("/**/", "/**")])[0].metadata_list
+            any_depth = filesystems.get_filesystem(glob).translate_pattern(pattern).replace("/.*/", "/(?:.*/)?")
     except (OSError, ValueError) as error:
         raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
-        if not is_name or entry.path == here + glob
+        if (entry.path == here + glob if is_name else "/**/" not in pattern or re.match(any_depth, entry.path))
     ]
     if is_on_disk(glob) and not is_name:
-        files += _linked(here + pattern, here, {path for path, _, _ in files}, what)
+        files += _linked(pattern, here, {path for path, _, _ in files}, what)
     if not files:
         raise InputProblem(f"{what}{glob}: no file matches; check the path and quote the pattern in the shell")
     for path, _, _ in files:

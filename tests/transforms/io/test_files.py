@@ -70,6 +70,16 @@ def test_relative_globs_start_in_the_current_folder(tmp_path: Path, monkeypatch:
         assert path in [file.path for file in match_files(0, [glob], "--x ")]
 
 
+def test_a_double_star_is_any_number_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = ["p.jsonl", "sub/p.jsonl", "sub/x/p.jsonl", "sub/x/no-p.jsonl"]
+    touch(tmp_path, *paths)
+    monkeypatch.chdir(tmp_path)
+    ObjectStore.FILES.update({f"mem://bucket/{path}": b"" for path in paths})
+    for base in ("", f"{tmp_path}/", "mem://bucket/"):
+        for glob, found in (("**/p.jsonl", paths[:3]), ("s*/**/p.jsonl", paths[1:3]), ("**/x/**/p.jsonl", paths[2:3])):
+            assert [each.path for each in match_files(0, [base + glob], "")] == [base + path for path in found]
+
+
 def test_linked_folders_are_entered_and_a_link_to_no_file_is_an_error(tmp_path: Path) -> None:
     touch(tmp_path, "real/clip/a.jsonl", "real/b.jsonl", "set/other/a.jsonl")
     (tmp_path / "set" / "clip").symlink_to(tmp_path / "real" / "clip")
