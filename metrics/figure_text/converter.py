@@ -102,8 +102,8 @@ def _archived(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unrea
         with zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read())) as archive:
             for member in archive.infolist():
                 name = f"{path}: {member.filename}"
-                # macOS adds this folder of metadata.
-                if member.is_dir() or member.filename.startswith("__MACOSX/"):
+                # macOS adds metadata: .DS_Store and __MACOSX/._NAME.
+                if member.is_dir() or posixpath.basename(member.filename).startswith("."):
                     continue
                 if not member.filename.lower().endswith(".txt"):
                     yield UnreadableSource(f"{name}: expected text files, such as gt_img_1.txt")

@@ -197,8 +197,8 @@ def archived(content: bytes) -> list[Any]:
 def test_the_files_of_an_archive_are_read_like_files_of_a_folder() -> None:
     """Made by hand to the layout of ICDAR 2015: eight coordinates and the text, `###` where it cannot be read."""
     line = "377,117,463,117,465,130,378,130,Genaxis Theatre\r\n493,115,519,115,519,131,493,131,###\r\n"
-    files = {"gt/": b"", "gt/gt_img_1.txt": f"\ufeff{line}".encode(), "__MACOSX/._gt_img_1.txt": b"\0", "a.png": b""}
-    [(key, content), refused] = archived(archive(files))
+    others = dict.fromkeys(("gt/", "__MACOSX/._1.txt", "gt/.DS_Store", "a.png"), b"")
+    [(key, content), refused] = archived(archive({"gt/gt_img_1.txt": f"\ufeff{line}".encode(), **others}))
     (record,) = converter("figure_text").records(key, [Part("ground_truth", "gt.zip", content)])
     assert record == {"sample_id": "img_1", "regions": regions("ground_truth", line)}
     assert str(refused) == "gt.zip: a.png: expected text files, such as gt_img_1.txt"

@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from glob import iglob
 from typing import Any, BinaryIO, Literal
 
@@ -134,6 +135,17 @@ def _linked(pattern: str, here: str, known: Collection[str], what: str) -> Itera
             yield path, found.st_size, found.st_mtime
 
 
+def _is_hidden(path: str, pattern: str) -> bool:
+    """Returns whether a wildcard stands for a name with a dot at its start, which it does not in a shell.
+
+    Such names have metadata of macOS and the copies that Jupyter keeps.
+    """
+    start = re.split(r"[*?[]", pattern, maxsplit=1)[0].rpartition("/")[0]
+    named = [name for name in pattern[len(start) :].split("/") if name.startswith(".")]
+    names = (name for name in path[len(start) :].split("/") if name.startswith("."))
+    return not all(any(fnmatchcase(name, each) for each in named) for name in names)
+
+
 def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     """Returns path, size and time of the last change of each file that matches; `what` precedes the glob in errors.
 
@@ -161,6 +173,7 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
         if (entry.path == here + glob if is_name else "/**/" not in pattern or re.match(any_depth, entry.path))
+        if not _is_hidden(entry.path, pattern)
     ]
     if is_on_disk(glob) and not is_name:
         files += _linked(pattern, here, {path for path, _, _ in files}, what)

@@ -70,13 +70,24 @@ def test_relative_globs_start_in_the_current_folder(tmp_path: Path, monkeypatch:
         assert path in [file.path for file in match_files(0, [glob], "--x ")]
 
 
-def test_a_double_star_is_any_number_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = ["p.jsonl", "sub/p.jsonl", "sub/x/p.jsonl", "sub/x/no-p.jsonl"]
+def test_a_double_star_is_any_number_of_folders_and_no_wildcard_a_hidden_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, hidden = ["p.jsonl", "sub/p.jsonl", "sub/x/p.jsonl", "sub/x/q.jsonl"], [".h/._p.jsonl", ".h/p.jsonl"]
+    paths = [*hidden, "._p.jsonl", "sub/.h/x/p.jsonl", *shown]
     touch(tmp_path, *paths)
     monkeypatch.chdir(tmp_path)
     ObjectStore.FILES.update({f"mem://bucket/{path}": b"" for path in paths})
-    for base in ("", f"{tmp_path}/", "mem://bucket/"):
-        for glob, found in (("**/p.jsonl", paths[:3]), ("s*/**/p.jsonl", paths[1:3]), ("**/x/**/p.jsonl", paths[2:3])):
+    for glob, found in {
+        "**/p.jsonl": shown[:3],
+        "s*/**/p.jsonl": shown[1:3],
+        "**/x/**/p.jsonl": shown[2:3],
+        "**": shown,
+        ".h/*.jsonl": hidden[1:],
+        ".?/.*.jsonl": hidden[:1],
+        "*/.h/*/p.jsonl": ["sub/.h/x/p.jsonl"],
+    }.items():
+        for base in ("", f"{tmp_path}/", "mem://bucket/"):
             assert [each.path for each in match_files(0, [base + glob], "")] == [base + path for path in found]
 
 
