@@ -113,9 +113,10 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
         if data_files is not None:
             return [entry for path in data_files for entry in match_glob(path, what)]
         if os.path.isdir(glob):
-            raise InputProblem(
-                f"{what}{glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
-            )
+            advice = f"; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
+            if splits := sorted(iglob(posixpath.join(glob, "*", "state.json"))):
+                advice = f" of splits; name one, such as '{posixpath.dirname(splits[0])}'"
+            raise InputProblem(f"{what}{glob}: this is a folder{advice}")
     return match_glob(glob, what)
 
 
