@@ -46,7 +46,8 @@ class ChartConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one chart; images without a JSON file yield none.
 
-        Raises UnreadableSource if two files of a role have the same name, or the JSON is not an object.
+        Raises UnreadableSource if two files of a role have the same name, the JSON is not an object, or a task has
+        members but neither an output nor an input nor a name.
         """
         annotations = [part for part in parts if part.role == "json"]
         images = [part for part in parts if part.role == "images"]
@@ -91,8 +92,10 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableSource(f"{annotation.path}: not a JSON object: {error_text(error)}") from error
     for task in TASKS:
-        if isinstance(record.get(task), dict):
-            record[task] = {"output": record[task].get("output")}
+        if isinstance(given := record.get(task), dict):
+            if given and given.keys().isdisjoint(("output", "input", "name")):
+                raise UnreadableSource(f"{annotation.path}: {task} has no `output`; it has {', '.join(given)}")
+            record[task] = {"output": given.get("output")}
     output = record["task2"]["output"] if isinstance(record.get("task2"), dict) else None
     blocks: Any = output.get("text_blocks") if isinstance(output, dict) else None
     for place, block in enumerate(blocks if isinstance(blocks, list) else ()):

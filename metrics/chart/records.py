@@ -52,9 +52,27 @@ class Point(Struct, frozen=True, gc=False):
 
 
 class Task(Struct, Generic[OutputT], frozen=True):
-    """One task of one chart; its inputs are not read."""
+    """One task of one chart; its inputs are not read.
+
+    The fields after `output` belong in it. A task that has one of them instead of an output is refused. In others they
+    are not set, so that they have no part in the hash of a record.
+    """
 
     output: OutputT | None = None
+    chart_type: Any = UNSET
+    text_blocks: Any = UNSET
+    text_roles: Any = UNSET
+    axes: Any = UNSET
+    legend_pairs: Any = UNSET
+    visual_elements: Any = msgspec.field(name="visual elements", default=UNSET)
+    data_series: Any = msgspec.field(name="data series", default=UNSET)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for an output that is not in `output`."""
+        if self.output is None:
+            fields = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+            if given := [name for field, name in fields if getattr(self, field) not in (None, UNSET)]:
+                raise ValueError(f"the task has no `output`; it has {', '.join(given)}")
 
 
 class ChartClass(Struct, frozen=True, gc=False):

@@ -282,7 +282,7 @@ def _check_scores(
         yield f"  {count} of them {told}"
     is_all = whole and len(pairs) == len(truths.by_id)
     if is_all and all(value is None for value in result.values.values()):
-        yield InputProblem(f"pairs{of_system(name)}: no metric has a value; see the ground truth")
+        yield InputProblem(f"pairs{of_system(name)}: no metric has a value; see the ground truth and the predictions")
 
 
 def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:

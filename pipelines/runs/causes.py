@@ -134,7 +134,9 @@ def _unscored(coverage: Mapping[str, Any], values: Mapping[str, float | None]) -
     for side, label in (("ground_truth", "ground-truth record"), ("predictions", "prediction")):
         if not _has_fields(coverage, side):
             return f"no {label} has a field of the benchmark"
-    return "no metric has a value; see the ground truth" if all(value is None for value in values.values()) else None
+    if all(value is None for value in values.values()):
+        return "no metric has a value; see the ground truth and the predictions"
+    return None
 
 
 def _has_fields(coverage: Mapping[str, Any], side: str) -> bool:

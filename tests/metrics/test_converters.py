@@ -252,6 +252,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
     (*IMAGE, bare_png(60000, 60000), r"^gt/a\.x: the size of the image cannot be read"),
     (*IMAGE, bare_png(9000, 9900), r"^gt/a\.x: 9000 x 9900 pixels are more than a chart has \(89000000 at most\)"),
     *((*CHART, content, r"^gt/a\.x: not a JSON object") for content in NO_JSON),
+    (*CHART, '{"task2": {"Output": {}, "a": 1}}', r"^gt/a\.x: task2 has no `output`; it has Output, a"),
     *(
         (*with_blocks({}, {"id": 0, name: {**CORNERS, "y3": odd}}),
          r"^gt/a\.x: task2: text block 1: expected bb with x0, y0, width and height,")

@@ -44,7 +44,7 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "03da189899363712",
+    "chart": "cad584e9cfbf5291",
     "chemistry": "027ce47479a14419",
     "figure_text": "1089021fe162026c",
     "formula": "8bc60f4d1d9ed038",

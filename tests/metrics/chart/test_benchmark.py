@@ -79,7 +79,7 @@ def test_pie_and_donut_charts_have_task_1_alone(name: str, protocol: str) -> Non
 
 SIX_TASKS = ["task1", "task2", "task3", "task4", "task5", "task6"]
 NO_AXES: list[Json] = [{"_plot_bb": box(0, 0, 9, 9)}, {"axes": {}}, {"axes": {"x-axis": None, "y-axis": None}}]
-NOTHING: list[Any] = [None, {"output": None}, output()]
+NOTHING: list[Any] = [None, {}, {"output": None}, {"input": {"task1_output": {"chart_type": "Pie"}}}, output()]
 EMPTY_OUTPUTS: list[tuple[str, Any]] = [
     *((task, each) for task in SIX_TASKS for each in NOTHING),
     *(("task1", {"output": each}) for each in ("", {"chart_type": None}, {"chart_type": "  "})),
@@ -105,6 +105,16 @@ def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> Non
     assert given.metrics == {name: float(not name.startswith(task)) for name in given.metrics}
     said = {f"{name}.{'left_out' if name.startswith(task) else 'attempted'}" for name in tasks}
     assert {name for name in given.statistics if name.endswith((".left_out", ".attempted"))} == said
+
+
+def test_an_output_outside_of_output_is_refused() -> None:
+    for task in (*SIX_TASKS, "task7"):
+        outside = PREDICTION[task]["output"]
+        said = re.escape(f"the task has no `output`; it has {', '.join(sorted(outside, reverse=True))} - at `$.{task}`")
+        for truth, prediction in ((WHOLE, {**PREDICTION, task: outside}), ({**WHOLE, task: outside}, PREDICTION)):
+            if task != "task7" or truth is WHOLE:
+                with pytest.raises(msgspec.ValidationError, match=said):
+                    make.score(truth, prediction)
 
 
 def test_task_6_may_have_elements_alone_or_series_alone() -> None:

@@ -97,7 +97,7 @@ def test_metrics_without_a_value_are_refused_if_all_samples_were_scored(
 ) -> None:
     monkeypatch.setattr(toy.ToyBenchmark, "values", lambda *_: dict.fromkeys(("exact_match", "similarity")))
     write_lines(folder / "predicted.jsonl", [truth for truth, prediction in SAMPLES if prediction])
-    told = "beamscore: pairs: no metric has a value; see the ground truth\n"
+    told = "beamscore: pairs: no metric has a value; see the ground truth and the predictions\n"
     assert check("predicted.jsonl", "p.jsonl")[::2] == (2, told)
     assert check("t.jsonl", "p.jsonl")[::2] == (0, "")
 

@@ -122,7 +122,7 @@ def test_a_record_has_a_field_if_it_gives_the_default_and_none_if_it_gives_none(
         ("chart", "task1.macro_f1", {"task": 1}, {"a": "task1"},
          "a: nothing was scored: no ground-truth record has a field of the benchmark"),
         ("chart", "task1.macro_f1", {"image": {"width": 5, "height": 5}}, {"a": "task1"},
-         "a: nothing was scored: no metric has a value; see the ground truth"),
+         "a: nothing was scored: no metric has a value; see the ground truth and the predictions"),
     ],
 )  # fmt: skip
 def test_a_run_that_scored_nothing_fails_wherever_it_is_judged(
@@ -135,7 +135,7 @@ def test_a_run_that_scored_nothing_fails_wherever_it_is_judged(
         sides = {name: [{"sample_id": part, field: values.get(field, RULES)}] for name, field in systems.items()}
         found = run(tmp_path / part, [{"sample_id": part, **truth}], *gate, config=config, **sides)
         # A chart with an image has a field of the benchmark, and yet there is no task to score.
-        no_value = "beamscore: the predictions of a: no metric has a value; see the ground truth\n"
+        no_value = "beamscore: the predictions of a: no metric has a value; see the ground truth and the predictions\n"
         assert (found.code, found.stderr == no_value) == (1, "no metric has a value" in told)
     runs = [tmp_path / part / "out" for part in "xy"]
     files: tuple[str | Path, ...] = "--quiet", "--markdown", tmp_path / "m.md", "--junit", tmp_path / "j.xml"
