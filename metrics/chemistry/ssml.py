@@ -40,6 +40,7 @@ OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
 SPACED = re.compile(rf"({OWN_TOKEN})?({PIECE})?\Z|({PIECE})({OWN_TOKEN})\Z", re.DOTALL)
 """One bond or hook, one piece of text, or both if the blank between them is missing."""
 JOINED_BRANCH = re.compile(rf"\((?:{BOND_TYPE})")
+RAW_ANGLE = re.compile(rf"(?:{BOND_TYPE})\[(?!\s*:)")
 BOND_OR_HOOK = re.compile(rf"(?:{BOND_TYPE})\[[^\[\]]*\]|\?(?:\[[^\[\]]*\])?")
 JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
 """A bond as the labels of the competition write it, with or without blanks around it."""
@@ -48,10 +49,12 @@ JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
 def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
     """Returns whether the content of a region looks like SSML.
 
-    SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig has rings, relative angles, branches
-    in parentheses or tokens of several characters. With a blank between all characters, the content is SSML, unless
-    `reads_spaced_chemfig` is set and it has bare bonds, rings or options, or bonds joined to others or to text, as in
-    `-[:90]O`. Without `reads_spaced_chemfig`, a bond as the labels write it needs no blanks around it.
+    SSML has words of its own, or bonds and hooks between blanks. Raw Chemfig has rings, relative angles, branches in
+    parentheses or tokens of several characters. With a blank between all characters, the content is SSML.
+
+    If `reads_spaced_chemfig`, angles in steps as in `-[7]`, bare bonds, options, and bonds joined to others or to text
+    as in `-[:90]O` are raw Chemfig as well, and without them a bond as the labels write it is SSML. If not, any whole
+    bond or hook between blanks is SSML, and a bond as the labels write it also without blanks.
     """
     if has_own_words(text):
         return True
@@ -59,13 +62,11 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
         return False
     tokens = text.split()
     spaced = [SPACED.match(token) for token in tokens]
-    if reads_spaced_chemfig and (JOINED_BRANCH.search(text) or _is_joined(tokens, spaced)):
-        return False
-    if FULL_BOND.search(text):
-        return True
-    if all(spaced):
-        return not reads_spaced_chemfig or not _has_outside_braces(tokens)
-    if not reads_spaced_chemfig and len(tokens) > 1 and JOINED_BOND.search(text):
+    if reads_spaced_chemfig:
+        if RAW_ANGLE.search(text) or JOINED_BRANCH.search(text) or _is_joined(tokens, spaced):
+            return False
+        return bool(JOINED_BOND.search(text)) or (all(spaced) and not _has_outside_braces(tokens))
+    if FULL_BOND.search(text) or all(spaced) or (len(tokens) > 1 and JOINED_BOND.search(text)):
         return True
     if RAW_BRANCH.search(text):
         return False

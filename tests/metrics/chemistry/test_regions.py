@@ -165,7 +165,7 @@ SSML_IN = {
         "C H O-[:90.0,1.0]C H O",
         # Blanks and line breaks between the bonds of raw Chemfig, where something is joined or bare.
         *("HO\n-[:30,1.0]\n-[:330]OH", "CH_3 -[:30,1.0] CH_2 - OH", "-[:30] -[:330]O", "C -[:30.0,1.0] N (-[:90] O )"),
-        *("?[a]=[:30] -[:330] ?[a]", "CH? -[:30] -[:330] C?"),
+        *("?[a]=[:30] -[:330] ?[a]", "CH? -[:30] -[:330] C?", "CH_3 ?[a]", "CO -[:30,1.2] H", "C -[:90.0,1.0] -[7] H"),
     ],
 }
 
