@@ -82,7 +82,7 @@ def normalize(text: str, options: FormulaOptions) -> NormalizedFormula:
         return too_large(f"has {len(tokens)} LaTeX tokens", "max_tokens")
     try:
         form = normal_form(text, options.protocol == "released")
-        source = marked(form)
+        source = marked(form, options.protocol == "released")
     except Unbalanced as unbalanced:
         return NormalizedFormula(tokens, None, str(unbalanced), steps=steps)
     if len(source.labels) > options.max_tokens:

@@ -25,6 +25,7 @@ INFIXES = {
 }
 STACKS = frozenset({"\\overset", "\\underset", "\\stackrel"})
 OPTIONAL_THEN_ONE = frozenset({"\\sqrt", "\\xrightarrow", "\\xleftarrow"})
+SPANS = frozenset({"\\multicolumn", "\\multirow"})
 
 ACCENTS = words(
     "\\acute \\grave \\ddot \\dddot \\ddddot \\tilde \\bar \\breve \\check \\hat \\vec \\dot \\mathring \\widehat "

@@ -54,21 +54,21 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, keeps the last of two scripts of a kind on a nucleus, and splits a text that does not parse at
-    its blanks.
+    arguments of layout, keeps the last of two scripts of a kind on a nucleus, splits a text that does not parse at its
+    blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
     if not released:
         text = without_layout(without_comments(text)[0])
     if "tabular" in text:
-        return NormalForm(_rewritten(_table_tokens(text)))
+        return NormalForm(_rewritten(_table_tokens(text), released))
     clean = clean_formula(text, released)
     try:
-        return NormalForm(_rewritten(normal_tokens(clean, released)))
+        return NormalForm(_rewritten(normal_tokens(clean, released), released))
     except Unparsable:
         tokens = plain_text(text).split() if released else visible_tokens(without_lengths(clean))
-        return NormalForm(_rewritten(tokens), parsed=False)
+        return NormalForm(_rewritten(tokens, released), parsed=False)
 
 
 def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
@@ -86,6 +86,13 @@ def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}"))
     return end
 
 
+def after_option(tokens: list[str], at: int) -> int:
+    """Returns the index after the brackets at `at`; `at` if none start there. A length in brackets is one token."""
+    if at < len(tokens) and tokens[at][0] == "[":
+        return closing(tokens, at, ("[", "]")) + 1 if tokens[at] == "[" else at + 1
+    return at
+
+
 def _table_tokens(text: str) -> list[str]:
     """Returns the tokens of a table without blanks; a missing \\end{tabular} is added.
 
@@ -97,9 +104,9 @@ def _table_tokens(text: str) -> list[str]:
     return visible_tokens(text)
 
 
-def _rewritten(tokens: list[str]) -> tuple[str, ...]:
+def _rewritten(tokens: list[str], released: bool) -> tuple[str, ...]:
     table = "tabular" in "".join(tokens)
-    return tuple(_with_braces(_with_one_spelling(_joined(tokens, table))))
+    return tuple(_with_braces(_with_one_spelling(_joined(tokens, table)), released))
 
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
@@ -181,7 +188,7 @@ def _with_one_spelling(tokens: list[str]) -> list[str]:
     return result
 
 
-def _with_braces(tokens: list[str]) -> list[str]:
+def _with_braces(tokens: list[str], released: bool) -> list[str]:
     """Returns the tokens with braces added around arguments that have none."""
     result = list(tokens)
     at = 0
@@ -195,19 +202,24 @@ def _with_braces(tokens: list[str]) -> list[str]:
                 start = closing(result, start, ("[", "]")) + 1
             _brace(result, start)
         elif token in _TWO_ARGUMENTS:
-            _brace(result, at + 1)
-            second = closing(result, at + 1) + 1
+            second = _brace(result, at + 1)
             result += ["{", "}"] if second == len(result) else []
             _brace(result, second)
+        elif token in commands.SPANS and not released:
+            start = at + 1
+            for _ in range(3):
+                start = _brace(result, after_option(result, start))
         at += 1
     return result
 
 
-def _brace(tokens: list[str], at: int) -> None:
-    """Puts braces around the argument at `at`, in place, including any one-argument commands it starts with."""
+def _brace(tokens: list[str], at: int) -> int:
+    """Puts braces around the argument at `at`, in place, including any one-argument commands it starts with.
+
+    Returns the index after it.
+    """
     if at < len(tokens) and tokens[at] == "{":
-        closing(tokens, at)
-        return
+        return closing(tokens, at) + 1
     last = at
     while last < len(tokens) and tokens[last] in _ONE_ARGUMENT:
         last += 1
@@ -216,3 +228,4 @@ def _brace(tokens: list[str], at: int) -> None:
     end = closing(tokens, last) if tokens[last] == "{" else last
     tokens.insert(end + 1, "}")
     tokens.insert(at, "{")
+    return end + 3

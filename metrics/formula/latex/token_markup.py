@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ..limits import typesetting_steps
 from . import commands
-from .normal_form import NormalForm, Unbalanced, closing
+from .normal_form import NormalForm, Unbalanced, after_option, closing
 
 MARK = "\x01"
 UNMARK = "\x02"
@@ -23,10 +23,9 @@ MAX_DEPTH = 150
 _WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[cepm][xtm]\]")
 _SCRIPTS = frozenset({"^", "_"})
 _NO_SCRIPT = frozenset({"^", "_", "}", "&", "\\\\"})
-_SPANS = frozenset({"\\multicolumn", "\\multirow"})
 _OVER_AND_UNDER = frozenset({"\\frac", "\\binom"})
-_TAKING_ARGUMENTS = commands.PHANTOMS | commands.MARKS | _OVER_AND_UNDER | commands.STACKS | commands.INVISIBLE | _SPANS
-_TAKING_ARGUMENTS |= commands.OPTIONAL_THEN_ONE
+_TAKING_ARGUMENTS = commands.PHANTOMS | commands.MARKS | _OVER_AND_UNDER | commands.STACKS | commands.INVISIBLE
+_TAKING_ARGUMENTS |= commands.OPTIONAL_THEN_ONE | commands.SPANS
 _CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
 
@@ -50,12 +49,14 @@ class Marked:
     steps: int = 0
 
 
-def marked(form: NormalForm) -> Marked:
+def marked(form: NormalForm, released: bool = False) -> Marked:
     """Returns the LaTeX of a normal form with its tokens marked.
+
+    `released`: with blanks between all tokens, as the released CDM tool writes them.
 
     Raises Unbalanced if a command lacks the arguments that it needs, or commands are nested too deeply.
     """
-    writer = _Writer(list(form.tokens), swallowing=not form.parsed)
+    writer = _Writer(list(form.tokens), swallowing=not form.parsed, released=released)
     writer.write(0, len(form.tokens))
     source = " ".join(writer.pieces)
     return Marked(source, tuple(writer.labels), bool(_CHINESE.search(source)), typesetting_steps(source))
@@ -84,9 +85,10 @@ def _end_of_script(tokens: list[str], opening: int) -> int | None:
 
 
 class _Writer:
-    def __init__(self, tokens: list[str], swallowing: bool) -> None:
+    def __init__(self, tokens: list[str], swallowing: bool, released: bool) -> None:
         self._tokens = tokens
         self._swallowing = swallowing
+        self._released = released
         self._depth = 0
         self.pieces: list[str] = []
         self.labels: list[str] = []
@@ -122,7 +124,9 @@ class _Writer:
             return end
         if token in commands.OPTIONAL_THEN_ONE:
             return self._root(at)
-        start = end = self._group(self._group(at + 1)) if token in _SPANS else at + 1  # the third is printed
+        if token in commands.SPANS:
+            return self._span(at)
+        start = end = at + 1
         for _ in range(2 if token in _OVER_AND_UNDER | commands.STACKS else 1):
             end = self._group(end)
         has_ink = token in commands.MARKS or token in _OVER_AND_UNDER
@@ -179,6 +183,21 @@ class _Writer:
         end = self._group(start)
         self.write(start, end)
         return self._close(end)
+
+    def _span(self, at: int) -> int:
+        """Writes a cell of several columns or rows, of which the last argument is printed.
+
+        A blank in a length, or beside the `*` for the natural width, would be an error of TeX.
+        """
+        tokens, start = self._tokens, at + 1
+        for _ in range(2):
+            start = self._group(after_option(tokens, start))
+        start = after_option(tokens, start)
+        written = tokens[at:start]
+        self.pieces += written if self._released else ["".join(each + " " * each[1:].isalpha() for each in written)]
+        end = self._group(start)
+        self.write(start, end)
+        return end
 
     def _ordinary(self, at: int, braced: bool) -> int:
         token = self._tokens[at]

@@ -55,6 +55,12 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
         r"\begin{tabular}{|l|r|} \hline a & $ \sum _ { i & } w $ \\ \hline o & 8 \\ \hline \end{tabular}",
         {"cdm": 0, "render_failure": 1},
     ),
+    # Neither cell moves what is around it.
+    (
+        r"\begin{tabular}{cc} x & a \\ y & b \end{tabular}",
+        r"\begin{tabular}{cc} \multirow[t]1*[0pt]{x} & \multicolumn1ca \\ y & b \end{tabular}",
+        {"cdm": 1},
+    ),
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3).
     ("x^3", "x^2^3", {"cdm": 4 / 5, "render_failure": 0}),
     *(("a + b", failing, {"cdm": 0, "render_failure": 1}) for failing in (r"\frac{a", "{}", r"\undefinedcommand", "")),

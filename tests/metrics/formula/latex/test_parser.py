@@ -90,6 +90,10 @@ SPELLINGS = {
         r"a b \, { d }",
         r"a \mspace { 3 m u } b \, \index { c } \scalebox { . 9 } { d }",
     ),
+    r"\begin{tabular}{c} \multirow[t]2*[2pt]x": (
+        r"\begin{tabular}{c} \multirow [ t ] { 2 } { * } [ 2 p t ] { x } \end{tabular}",
+        r"\begin{tabular}{c} \multirow [ t ] 2 * [ 2 p t ] x \end{tabular}",
+    ),
     # A comment ends with its line, and the tool joins all lines before it cuts at one.
     "a % b\n+ c": ("a + c", "a"),
     "% a\nb \\alpha% c\nd \\% e": (r"b \alpha d \% e", r"a b \alpha"),

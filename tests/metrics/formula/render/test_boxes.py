@@ -118,7 +118,6 @@ LEAVING_INK = [
     (r"\xrightarrow[a]{b} \overset{a}{\to} \binom{n}{k}", r"\xrightarrow a b a \to \binom n k"),
     (r"\begin{cases} a & b \\ c & d \end{cases}", r"\left\{ a b c d"),
     (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
-    (r"\begin{tabular}{cc} a & \multirow{2}{1cm}{b} \\ c & \end{tabular}", "a b c"),
     (r"\begin{tabular}[t]{cc} a \\[2pt] b \\*[1cm] c \\ \midrule[1pt] d & [x] \end{tabular}", "a b c d [ x ]"),
     (r"\begin{tabular}{cc} a & [5mm] \\ * & b \\ [2pt] c \end{tabular}", "a [ 5 m m ] * b c"),
     (r"\begin{tabular}{cc} a & \makebox[2cm]{b} \tabularnewline[2pt] c \end{tabular}", "a b c"),
