@@ -128,7 +128,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                     if truth and (drawn := renderings[truth].typeset):
                         other = renderings[prediction].typeset if prediction else None
                         sample.budget.spend(drawing_steps([drawn, other] if other else [drawn]))
-            scores = [score_pair(*formulas, renderings, self.options.images) for formulas in sample.normalized]
+            scores = [score_pair(*formulas, renderings, self.options) for formulas in sample.normalized]
             return sample_score(sample.pairs, scores)
         except RejectedRecord as rejected:
             return rejected
@@ -190,8 +190,11 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             samples = [each for _, each in group if isinstance(each, _Sample)]
             shown = (side for each in samples for pair in each.normalized[:MAX_PAIRS] for side in pair if side)
             renderings = render(shown, self.typesetter)
+            released = self.options.protocol == "released"
             pictures += [
-                each if isinstance(each, RejectedRecord) else draw_pairs(each.normalized, renderings, pair.image)
+                each
+                if isinstance(each, RejectedRecord)
+                else draw_pairs(each.normalized, renderings, released, pair.image)
                 for pair, each in group
             ]
         return pictures

@@ -23,6 +23,7 @@ _GAP, _CAPTION, _MIN_WIDTH = 12, 18, 380.0
 def draw_pairs(
     pairs: Sequence[tuple[NormalizedFormula | None, NormalizedFormula | None]],
     renderings: dict[NormalizedFormula, Rendering],
+    released: bool,
     image: ImageSize | None = None,
 ) -> str:
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
@@ -43,7 +44,7 @@ def draw_pairs(
         name = f"formula {number}: " if len(pairs) > 1 else ""
         sides = [renderings[side] if side else Rendering(None, problem="there is none") for side in (truth, prediction)]
         left, right = (side.boxes for side in sides)
-        matched = match(left, right).pairs if left is not None and right is not None else ()
+        matched = match(left, right, released).pairs if left is not None and right is not None else ()
         for place, (side, caption) in enumerate(zip(sides, ("ground truth", "prediction"), strict=True)):
             if side.boxes is None or side.typeset is None:
                 write(f"{name}{caption}: not drawn, {side.problem}")

@@ -12,6 +12,7 @@ R. Bolles, CACM 24(6), 1981).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -63,7 +64,10 @@ _SAME = {token: first for first, *others in map(str.split, _ALIKE.strip().splitl
 _SAME |= {
     f"\\{name.title()}": f"\\{name}" for name in ("tilde", "ddot", "bar", "vec", "hat", "check", "breve", "acute")
 }
+_SIZE = re.compile(r"\\(?:left|right|middle|[bB]igg?[lmr]?)(?![a-zA-Z])")
+_ANGLES = {"<": "\\langle", ">": "\\rangle"}
 _NOT_DELIMITERS = ("arrow", "<", ">", "harpoon")
+"""Parts of tokens from which the released tool does not strip \\left and \\right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +84,18 @@ class Matches:
         return 2 * len(self.pairs) / (self.truth_count + self.prediction_count) if self.pairs else 0.0
 
 
-def match(truth: Boxes, prediction: Boxes) -> Matches:
+def match(truth: Boxes, prediction: Boxes, released: bool = False) -> Matches:
     """Returns the true matches between the tokens of two formulas; none if a side is empty.
 
     Tokens are assigned one to one at minimum cost (token, position and order). A match is true if it is geometrically
-    consistent with the others and its two tokens look the same.
+    consistent with the others and its two tokens look the same, if `released` to the released tool.
     """
     if not len(truth) or not len(prediction):
         return Matches((), len(truth), len(prediction))
     if truth is prediction:
         # The identity costs 0, any other assignment costs more because of the order, and all positions are equal.
         return Matches(tuple((index, index) for index in range(len(truth))), len(truth), len(prediction))
-    token_cost = _token_cost(truth.tokens, prediction.tokens)
+    token_cost = _token_cost(truth.tokens, prediction.tokens, released)
     # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
     from scipy.optimize import linear_sum_assignment
 
@@ -102,12 +106,13 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
     return Matches(pairs, len(truth), len(prediction))
 
 
-def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...]) -> NDArray[np.float64]:
+def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...], released: bool) -> NDArray[np.float64]:
     """Returns the token costs [G, P]: 0 for equal tokens, 0.005 for tokens that look the same, else 1."""
     cost = np.ones((len(truth), len(prediction)))
-    for value, name in ((EQUIVALENT_COST, visual_class), (0.0, str)):
+    looks = tuple([visual_class(token, released) for token in side] for side in (truth, prediction))
+    for value, sides in ((EQUIVALENT_COST, looks), (0.0, (truth, prediction))):
         numbers: dict[str, int] = {}
-        left, right = ([numbers.setdefault(name(each), len(numbers)) for each in side] for side in (truth, prediction))
+        left, right = ([numbers.setdefault(name, len(numbers)) for name in side] for side in sides)
         cost[np.array(left)[:, None] == np.array(right)[None]] = value
     return cost
 
@@ -132,16 +137,20 @@ def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.floa
 
 
 @lru_cache(maxsize=4096)
-def visual_class(token: str) -> str:
+def visual_class(token: str, released: bool = False) -> str:
     """Returns the name that all tokens with the look of `token` share: two tokens look the same if it is equal.
 
-    Strips \\left, \\right and \\big..\\Bigg from delimiters, replaces aliases of a symbol by one name, and \\wideX and
-    \\varX by \\X.
+    Strips \\left, \\right, \\middle and \\big..\\Bigg from delimiters, replaces aliases of a symbol by one name, and
+    \\wideX and \\varX by \\X. If `released`, \\middle stays, and so do \\left and \\right before < > and arrows;
+    \\big... is its last letter, also in \\bigcup.
     """
-    if token.startswith(("\\left", "\\right")) and not any(word in token for word in _NOT_DELIMITERS):
-        token = token.replace("\\left", "").replace("\\right", "")
-    if token.startswith(("\\big", "\\Big")) and not token[4:].isalpha():
+    if not released:
+        if size := _SIZE.match(token):
+            token = _ANGLES.get(token[size.end() :], token[size.end() :])
+    elif token.startswith(("\\big", "\\Big")):
         token = "\\" + token[4:].rpartition("\\")[2] if "\\" in token[4:] else token[-1]
+    elif token.startswith(("\\left", "\\right")) and not any(word in token for word in _NOT_DELIMITERS):
+        token = token.replace("\\left", "").replace("\\right", "")
     token = _SAME.get(token, token)
     for prefix in ("\\wide", "\\var", "\\string"):
         if token.startswith(prefix) and len(token) > len(prefix):

@@ -126,16 +126,16 @@ def score_pair(
     truth: NormalizedFormula | None,
     prediction: NormalizedFormula | None,
     renderings: dict[NormalizedFormula, Rendering],
-    images: bool,
+    options: FormulaOptions,
 ) -> PairScore:
-    """Scores one pair. images: whether to compare their images too.
+    """Scores one pair, with the images if the options say so.
 
     Without a ground truth (None), every predicted token is redundant. A prediction that is too large counts as empty
     text, and is never an exact match.
     """
     left, right = (renderings[side] if side else Rendering(None) for side in (truth, prediction))
     if left.boxes is not None and right.boxes is not None:
-        matches: Matches | None = match(left.boxes, right.boxes)
+        matches: Matches | None = match(left.boxes, right.boxes, options.protocol == "released")
     elif truth is not None and left.boxes is None:
         matches = None
     else:
@@ -150,6 +150,6 @@ def score_pair(
         edits=Levenshtein.distance(truth_tokens, prediction_tokens),
         length=max(len(truth_tokens), len(prediction_tokens)),
         bleu=bleu_counts(truth_tokens, prediction_tokens),
-        images=image_scores(left.typeset, right.typeset) if images and left.typeset else None,
+        images=image_scores(left.typeset, right.typeset) if options.images and left.typeset else None,
         left_out=truth is not None and truth.too_large,
     )
