@@ -17,8 +17,9 @@ DIALECTS = ("latex", "mathpix", "gpt4o", "nougat")
 """The dialects of predicted documents.
 
 - latex: a LaTeX source, read as the ground truth is.
-- mathpix, nougat: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks and inline code hold no
-  formula. A missing page, such as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
+- mathpix, nougat: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Inline code and fenced blocks in a
+  language other than markdown, md or mmd hold no formula. A missing page, such as `[MISSING_PAGE_FAIL:3]`, ends a
+  formula that is not closed.
 - gpt4o: the same, but blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is one
   formula, unless it is fenced as latex or tex and looks like running text or a table.
 """
@@ -92,9 +93,9 @@ def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> s
     Every other character keeps its place, but a missing page becomes a blank line. With `latex_fences`, a fenced block
     of LaTeX stays; if it is a formula without delimiters, `\\[ \\]` replace its fences.
 
-    - A fence may be indented, in a list or in a quote. A fence without a word, or with `markdown` or `md`, begins no
-      block, since models often put their whole answer, page by page, into such fences. A block that is never closed
-      ends with the text.
+    - A fence may be indented, in a list or in a quote. A fence without a word, or with `markdown`, `md` or `mmd`,
+      begins no block, since models often put their whole answer, page by page, into such fences. A block that is never
+      closed ends with the text.
     - Inline code is between equal runs of backticks within a paragraph, and has at most 2,000 characters. LaTeX's
       `quotes' and ``quotes'' are not code.
     - A quote begins after a blank line; elsewhere a line that begins with `>` continues a formula.
