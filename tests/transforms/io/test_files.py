@@ -77,7 +77,7 @@ def test_a_double_star_is_any_number_of_folders_and_no_wildcard_a_hidden_name(
     paths = [*hidden, "._p.jsonl", "sub/.h/x/p.jsonl", *shown]
     touch(tmp_path, *paths)
     monkeypatch.chdir(tmp_path)
-    ObjectStore.FILES.update({f"mem://bucket/{path}": b"" for path in paths})
+    ObjectStore.FILES.update({f"mem://stars/{path}": b"" for path in paths})
     for glob, found in {
         "**/p.jsonl": shown[:3],
         "s*/**/p.jsonl": shown[1:3],
@@ -87,7 +87,7 @@ def test_a_double_star_is_any_number_of_folders_and_no_wildcard_a_hidden_name(
         ".?/.*.jsonl": hidden[:1],
         "*/.h/*/p.jsonl": ["sub/.h/x/p.jsonl"],
     }.items():
-        for base in ("", f"{tmp_path}/", "mem://bucket/"):
+        for base in ("", f"{tmp_path}/", "mem://stars/"):
             assert [each.path for each in match_files(0, [base + glob], "")] == [base + path for path in found]
 
 
