@@ -102,10 +102,11 @@ def metrics(run: Run, system: str) -> dict[str, float]:
     summary = run.systems[system]
     values = {name: value for name, value in summary.values.items() if value is not None}
     ends = [(name, interval) for name, interval in summary.intervals.items() if name in values and interval is not None]
+    names = entry_names(values)
     # A derived metric may have the name of an end.
     for name, pair in ends:
         for end, value in zip(("low", "high"), pair, strict=True):
-            values.setdefault(f"{name}.{end}", value)
+            values.setdefault(f"{names[name]}.{end}", value)
     names = entry_names(values)
     return {names[name]: value for name, value in values.items()}
 
@@ -148,7 +149,7 @@ def entry_names(names: Iterable[str]) -> dict[str, str]:
     renamed: dict[str, str] = {}
     used: set[str] = set()
     for name in names:
-        dotted = name.replace("[", ".").removesuffix("]")
+        dotted = name.replace("[", ".").replace("].", ".").removesuffix("]")
         plain = _NOT_TAKEN.sub("_", dotted).lstrip(".")
         if plain != dotted or not plain or len(plain) > MAX_NAME_LENGTH or plain.casefold() in used:
             digest = hashlib.blake2b(name.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()

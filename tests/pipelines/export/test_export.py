@@ -191,19 +191,21 @@ def test_what_is_logged_of_a_run(run: Path) -> None:
     found = Run.read(str(run))
     ours, summary = found.systems["ours"], found.summary
     # A derived metric may be called as the end of an interval.
-    values = {**ours.values, "undefined": None, "exact": 1.0, "exact_match.low": 0.7}
-    intervals = {**ours.intervals, "undefined": (0.0, 1.0), "exact": None}
+    values = {**ours.values, "undefined": None, "exact": 1.0, "exact_match.low": 0.7, "f1[pie]": 0.5, "f1[a/b]": 0.5}
+    intervals = {**ours.intervals, "undefined": (0.0, 1.0), "exact": None, "f1[pie]": (0, 1), "f1[a/b]": (0, 1)}
     found.systems["ours"] = msgspec.structs.replace(ours, values=values, intervals=intervals)
     ends = {name: interval or (None, None) for name, interval in ours.intervals.items()}
     expected = {f"{name}.{end}": ends[name][place] for name in ends for place, end in enumerate(("low", "high"))}
+    for name in ("f1.pie", *entry_names(["f1[a/b]"]).values()):
+        expected |= {name: 0.5, f"{name}.low": 0, f"{name}.high": 1}
     assert metrics(found, "ours") == {**ours.values, "exact": 1.0, **expected, "exact_match.low": 0.7}
     identity = {"version": summary.version, "signature": summary.signature, "gates": "1 of 4 gates pass"}
     identity |= {"run": str(run), "run_id": found.run_id, "system": "ours", "benchmark": "toy"}
     identity |= {"ground_truth": json.loads((run / "summary.json").read_bytes())["fingerprint"]["hash"]}
     assert tags(found, "ours") == {f"beamscore.{name}": text for name, text in identity.items()}
-    config = {"a": {"b": 1, "c": [1, "é"]}, "none": {}, "text": "é", "long": "x" * 7000}
+    config = {"a": {"b": 1, "c[pie]": {"d": [1, "é"]}}, "none": {}, "text": "é", "long": "x" * 7000}
     found.summary = msgspec.structs.replace(found.summary, config=config, gates=[], fingerprint=None)
-    assert parameters(found) == {"a.b": "1", "a.c": '[1, "é"]', "none": "{}", "text": "é", "long": "x" * 6000}
+    assert parameters(found) == {"a.b": "1", "a.c.pie.d": '[1, "é"]', "none": "{}", "text": "é", "long": "x" * 6000}
     assert tags(found, "ours").keys() == {f"beamscore.{name}" for name in identity.keys() - {"gates", "ground_truth"}}
     found.path = "runs/night/"
     assert run_name(found, "ours") == "night:ours"
