@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.scoring import explained
+from ...metrics.statistics.intervals import METHODS, ROUNDING
 from ...metrics.statistics.measured import spec_or_undeclared
 from ...transforms.rows import read_rows
 from ..runs.documents import SystemSummary
@@ -100,20 +101,26 @@ def _metric(benchmark: str, name: str, spec: MetricSpec) -> dict[str, Any]:
 
 
 def _uncertainty(run: Run, summary: SystemSummary, name: str) -> dict[str, Any]:
-    """Returns the number of samples, and the interval and the standard error of a metric if they are known."""
+    """Returns the number of samples, and the interval and the standard error of a metric if they are known.
+
+    The bootstrap sees no spread at a bound: both are Wilson's there.
+    """
     settings = run.configuration.settings
     interval, error = summary.intervals.get(name), summary.errors.get(name)
-    known: dict[str, Any] = {"num_samples": summary.measured_samples(settings.missing)}
+    known: dict[str, Any] = {"num_samples": summary.units.get(name) or summary.measured_samples(settings.missing)}
+    bounds, value = spec_or_undeclared(type(run.configuration.benchmark), name).bounds, summary.values[name] or 0.0
+    at_bound = any(bound is not None and abs(value - bound) <= ROUNDING for bound in bounds)
+    method = METHODS["at_bound"] if at_bound else "bootstrap"
     if interval is not None:
-        known["num_bootstrap_samples"] = settings.bootstrap.replicates
+        known |= {} if at_bound else {"num_bootstrap_samples": settings.bootstrap.replicates}
         known["confidence_interval"] = {
             "lower": interval[0],
             "upper": interval[1],
             "confidence_level": settings.bootstrap.confidence,
-            "method": "bootstrap",
+            "method": method,
         }
     if error is not None:
-        known["standard_error"] = {"value": error, "method": "bootstrap"}
+        known["standard_error"] = {"value": error, "method": method}
     return known
 
 

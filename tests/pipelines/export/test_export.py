@@ -74,8 +74,12 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
     for to, kept in (("junit", run.with_suffix(".xml")), ("github", run.with_suffix(".md"))):
         assert command("export", run, "--to", to, "--output", tmp_path / "deep" / to)[0] == 0
         assert (tmp_path / "deep" / to).read_bytes() == kept.read_bytes()
-    of_ours = json.loads(command("export", f"{run}:ours", "--to", "every-eval-ever")[1])
-    assert of_ours["model_info"]["id"] == "ours"
+    for system, method in (("ours", "bootstrap"), ("theirs", "wilson")):  # one is at a bound, with 40 of 40
+        record = json.loads(command("export", f"{run}:{system}", "--to", "every-eval-ever")[1])
+        assert record["model_info"]["id"] == system
+        uncertainty = record["evaluation_results"][0]["score_details"]["uncertainty"]
+        methods = [uncertainty[name]["method"] for name in ("confidence_interval", "standard_error")]
+        assert (methods, "num_bootstrap_samples" in uncertainty) == ([method] * 2, method == "bootstrap")
     _, of_one, _ = command("export", f"{run}:theirs", "--to", "junit")
     assert [case.get("classname") for case in ET.fromstring(of_one).iter("testcase")] == ["theirs"] * 2
     # The report names the system of the baseline, too.
