@@ -196,6 +196,11 @@ class MetricSpec:
         low, high = self.bounds
         return None if low is None or high is None else high - low
 
+    @property
+    def reach(self) -> float:
+        """The most that a sample alone moves it, times the number of samples; infinity if it is not known."""
+        return self.width or (math.inf if self.bounds == (None, None) else self.loss)
+
     def signed_value(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` if lower is better."""
         return value if self.higher_is_better else -value

@@ -268,7 +268,7 @@ class _Ranges:
             1 if spec.higher_is_better else -1,
             (part,),
             () if column is None else ((part, column),),
-            spec.width or (math.inf if spec.bounds == (None, None) else spec.loss),
+            spec.reach,
         )
 
     def derived(self, name: str) -> Range:
