@@ -11,10 +11,10 @@ SE is based on the units that differ; if these are few, none of them may show th
 with probability 1 %, nothing differs in 13 % of corpora of 200 units, and SE is 0. So a second interval, for decisions
 that such a loss would reverse, adds 2 (width / n)^2 to SE^2 while fewer than 20 units differ, as if two more differed
 by the whole width of a metric with two bounds. Agresti and Min add pseudo-observations in much the same way ("Simple
-Improved Confidence Intervals for Comparing Matched Proportions", Statistics in Medicine 24, 2005). The sums alone do
-not show how many units differ, only that at least (n SE / width)^2 do, the case of each differing by the width. A mean
-over classes or slices also takes this least number where the units are counted: many may differ in some classes, none
-in another. Systems with the same predictions are equal on any corpus: nothing is added then.
+Improved Confidence Intervals for Comparing Matched Proportions", Statistics in Medicine 24, 2005). Only a large
+difference counts as one: (n SE / width)^2 units differ by the whole width. Where all units are counted that differ at
+all, the smaller number decides: a little won on each says nothing of a rare loss, nor many won in one class of another
+class. Systems with the same predictions are equal on any corpus: nothing is added then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scipy.special import stdtrit
 
 from ..benchmark import AnyBenchmark
 from .intervals import ROUNDING, Interval, t_quantile, wilson
-from .measured import Measured, class_families, spec_or_undeclared, spreads
+from .measured import Measured, spec_or_undeclared, spreads
 
 POWER = 0.8
 """The probability with which the interval of a true difference as large as `detectable` excludes 0."""
@@ -74,8 +74,8 @@ def paired_differences(
 ) -> dict[str, PairedDifference]:
     """Returns the difference of each metric that either system has, for one slice.
 
-    differing: by metric, how many units differ; None if not known. It is not used for means over classes or slices. The
-    replicates of both must have been drawn with the same seed, over the same samples.
+    differing: by metric, how many units differ; None if not known. The replicates of both must have been drawn with the
+    same seed, over the same samples.
     Raises ValueError if their numbers differ.
     """
     same = baseline.predictions is not None and baseline.predictions == candidate.predictions
@@ -91,11 +91,9 @@ def paired_differences(
         if difference is None or error is None or not spec.has_units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None)
             continue
-        wider = error
+        wider, counted = error, None if differing is None else differing.get(name, 0)
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
-            is_mean = bool(spec.sliced or class_families(type(benchmark), name))
-            counted = None if differing is None or is_mean else differing.get(name, 0)
             wider = widened_error(error, size, spec.width, counted)
         differences[name] = PairedDifference(
             before,
@@ -114,8 +112,8 @@ def paired_differences(
 def widened_error(error: float, size: float, width: float | None, differing: int | None) -> float:
     """Returns a standard error that allows for losses that no unit shows, see the module; unchanged without a width.
 
-    size: the effective sample size of the metric, in units of equal weight. differing: how many units differ; None: the
-    minimum that the error implies.
+    size: the effective sample size of the metric, in units of equal weight. differing: how many units differ; None: not
+    known. If the error implies a smaller number, that decides.
     """
     if width is None:
         return error
@@ -123,7 +121,8 @@ def widened_error(error: float, size: float, width: float | None, differing: int
         return math.inf
     step = width / size
     # Rounded, so that 20 units that differ by the whole width are 20.
-    least = round((error / step) ** 2, 6) if differing is None else differing
+    implied = round((error / step) ** 2, 6)
+    least = implied if differing is None else min(differing, implied)
     return error if least >= MIN_DIFFERING_UNITS else math.sqrt(error**2 + ADDED_UNITS * step**2)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from tests.calibrate import table, write_measured
-from tests.calibrate.populations import CASES
+from tests.calibrate.populations import CASES, TRADE
 from tests.calibrate.rates import Shares, alarms, coverage, family_alarms, wrong_passes
 from tests.calibrate.years import SERIES, detection_rate, drift_detection_rate, false_alarms
 
@@ -59,16 +59,21 @@ def _error(count: int) -> float:
 
 def _alarm_tables() -> Iterator[str]:
     none = [[alarms(case, units, 0.0, CORPORA // 2, SEED) for case in CASES] for units in ALARM_SIZES]
+    rare = [[alarms(TRADE, units, loss, CORPORA, SEED) for loss in LOSSES] for units in ALARM_SIZES]
     some = [[alarms(case, units, GAIN, CORPORA // 4, SEED) for case in CASES] for units in ALARM_SIZES]
     yield (
         "How often the verdict on a single metric says that two systems differ (in brackets, how often the paired "
-        f"interval excludes 0): false alarms if both are equally good (standard error {_error(CORPORA // 2):.1%}), "
-        f"power if the second is right on up to {GAIN:.0%} more of the samples."
+        f"interval excludes 0): false alarms if both are equally good (standard error {_error(CORPORA // 2):.1%}; rare "
+        f"losses: one gains a little but loses up to {max(LOSSES):.0%} of the samples), power if the second is right "
+        f"on up to {GAIN:.0%} more of the samples."
     )
-    highest = [[max(shares) for shares in zip(*each, strict=True)] for each in none]
+    highest, rarest = (
+        [[max(shares) for shares in zip(*each, strict=True)] for each in found] for found in (none, rare)
+    )
     means = [[fmean(shares) for shares in zip(*each, strict=True)] for each in some]
     rows = [
         ["false alarms, highest", *(f"{e.verdict:.1%} ({e.plain:.1%})" for e in itertools.starmap(Shares, highest))],
+        ["rare losses, highest", *(f"{e.verdict:.1%} ({e.plain:.1%})" for e in itertools.starmap(Shares, rarest))],
         ["power, mean", *(f"{e.verdict:.0%} ({e.plain:.0%})" for e in itertools.starmap(Shares, means))],
     ]
     yield table(["", *(f"{size} units" for size in ALARM_SIZES)], rows)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, gammaincinv, ndtri
 
 from beamscore.metrics.statistics.measured import Measured, measure
 from beamscore.metrics.statistics.sum_table import FloatArray, SumTable
@@ -107,6 +107,20 @@ def tokens(level: float, rng: np.random.Generator, difficulty: FloatArray, gain:
     return {"tokens": count, "token_errors": edits}
 
 
+def word_errors(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
+    """Draws lines of geometric lengths with a Poisson number of edits, at rates Gamma(0.5, 0.4): a few have many."""
+    count = 2 + np.floor(np.log1p(-((difficulty * 983) % 1)) / np.log(0.9))
+    edits = rng.poisson(count * 0.4 * gammaincinv(0.5, difficulty) * (1 - gain)).astype(float)
+    return {"tokens": count, "token_errors": edits}
+
+
+def traded(rng: np.random.Generator, difficulty: FloatArray, loss: float) -> Statistics:
+    """Draws scores around 0.85 / (1 - loss), of which a share of `loss` is 0: their mean is 0.85 whatever the loss."""
+    kept = rng.random(len(difficulty)) >= loss
+    scores = 0.85 / (1 - loss) + 0.03 * rng.uniform(-1, 1, len(difficulty))
+    return {"rendered": np.ones(len(difficulty)), "cdm": np.where(kept, scores, 0.0)}
+
+
 def classes(weights: FloatArray, rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws charts of ten classes with these shares, 85 % of them right; the others are called alike."""
     bounds = np.cumsum(weights / weights.sum())
@@ -139,6 +153,7 @@ CASES = (
     Case("chemistry", "exact_match", "near the floor (0.03)", partial(exact_match, 0.03)),
     Case("chemistry", "token_accuracy", "one bound", partial(tokens, 0.6)),
     Case("chemistry", "token_accuracy", "one bound, near the ceiling", partial(tokens, 0.95)),
+    Case("chemistry", "token_accuracy", "one bound, heavy tails", word_errors),
     Case("formula", "cdm", "", mean_cdm),
     Case("figure_text", "detection.f1", "", detection),
     Case("traffic_rules", "overall.f1", "", rules),
@@ -149,3 +164,6 @@ CASES = (
     Case("formula", "cdm", "documents of 8 pages", pages, clusters=8),
     Case("formula", "cdm", "documents of uneven length", documents, clusters=1),
 )
+
+TRADE = Case("formula", "cdm", "much lost on few, a little won on the others", traded)
+"""Not exchangeable: the `gain` of the second system is the share of samples that it loses, and makes up for."""
