@@ -53,6 +53,7 @@ class Measured:
     denominators: by name, the denominator of the metric in the slice and in each replicate [1 + R]; derived metrics
     have none of their own.
     sizes: by name, the effective sample size of means over classes, in units of equal weight; for others see `units`.
+    totals: by name, the units of means over classes, of which fewer may count; for others see `units`.
     predictions: the fingerprint of the predictions; None if it is not known.
     """
 
@@ -61,11 +62,16 @@ class Measured:
     units: dict[str, float]
     denominators: dict[str, FloatArray] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
+    totals: dict[str, float] = field(default_factory=dict)
     predictions: str | None = None
 
     def size(self, metric: str) -> float:
         """Returns the effective sample size of a metric, in units of equal weight; 0 if it was not measured."""
         return self.sizes.get(metric, self.units.get(metric, 0.0))
+
+    def total(self, metric: str) -> float:
+        """Returns how many units a metric has, whether or not they count; 0 if it was not measured."""
+        return self.totals.get(metric, self.units.get(metric, 0.0))
 
     @cached_property
     def errors(self) -> dict[str, float | None]:
@@ -166,6 +172,7 @@ def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
                 family = spec_or_undeclared(kind, classes)
                 of_family = [size for each, size in units.items() if spec_or_undeclared(kind, each) is family]
                 means[classes] = satterthwaite_df(of_family)
+            measured.totals[metric] = units[metric]
             units[metric], measured.sizes[metric] = (min(units[metric], each) for each in means[classes])
 
 
@@ -173,24 +180,26 @@ def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, tabl
     """Sets the units and the effective sample size of a metric made of metrics."""
     spec, units, sizes = spec_or_undeclared(kind, metric), measured.units, measured.sizes
     units[metric] = min(units.get(part, 0.0) for part in spec.parts)
-    sizes[metric] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
-    for part, column in spec.sliced:
+    sizes[metric] = min(map(measured.size, spec.parts))
+    measured.totals[metric] = min(map(measured.total, spec.parts))
+    for mean, column in spec.sliced:
         slices = slices_of(table, column).values()
-        of_slices = [_denominators(kind, [part], each, (1, len(each)), clustered)[1][part][0] for each in slices]
-        units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), satterthwaite_df(of_slices))
+        for part in spec_or_undeclared(kind, mean).parts or (mean,):
+            of_slices = [_denominators(kind, [part], each, (1, len(each)), clustered)[1][part][0] for each in slices]
+            units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), satterthwaite_df(of_slices))
 
 
 @lru_cache(maxsize=65536)
 def spec_or_undeclared(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     """Returns the declaration of a metric, `UNDECLARED` if there is none."""
-    return kind.spec_of(metric) or UNDECLARED
+    return kind.spec_or_undeclared(metric) or UNDECLARED
 
 
 def class_families(kind: type[AnyBenchmark], metric: str) -> list[MetricSpec]:
     """Returns the families of classes over which a metric, or a part of it, is a mean; see `MetricSpec.classes`."""
     spec = spec_or_undeclared(kind, metric)
     specs = [spec, *(spec_or_undeclared(kind, part) for part in spec.parts)]
-    return [family for each in specs if (family := kind.spec_of(each.classes))]
+    return [family for each in specs if (family := kind.spec_or_undeclared(each.classes))]
 
 
 def _denominators(

@@ -48,7 +48,8 @@ class PairedDifference:
     interval: of the difference; None if `error` is None, or a metric without bounds is based on a single unit.
     units: how many samples, or clusters, count for the metric: the smaller number of both systems.
     detectable: the smallest true difference whose `interval` excludes 0 with a probability of 80 %, at most the width
-    of a metric with two bounds. A verdict corrected for several metrics and slices needs a larger one.
+    of a metric with two bounds; None if nothing differs, or no interval of so few units excludes 0. A verdict corrected
+    for several metrics and slices needs a larger one.
     cautious: the interval that allows for losses that no unit shows. For a metric without two bounds it is `interval`,
     since the size of such a loss is unknown.
     same_predictions: whether both systems are known to have the same predictions.
@@ -95,15 +96,17 @@ def paired_differences(
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
             wider = widened_error(error, size, spec.width, counted)
+        # The number of clusters is estimated; those that differ are counted.
+        total = max(min(baseline.total(name), candidate.total(name)), counted or 0)
         differences[name] = PairedDifference(
             before,
             after,
             difference,
             error,
-            paired_interval(difference, error, units, confidence, spec.width),
+            paired_interval(difference, error, units, confidence, spec.width, total),
             units,
-            _detectable(error, units, confidence, spec.width),
-            paired_interval(difference, wider, units, confidence, spec.width),
+            _detectable(error, units, confidence, spec.width, total),
+            paired_interval(difference, wider, units, confidence, spec.width, total),
             same,
         )
     return differences
@@ -127,13 +130,13 @@ def widened_error(error: float, size: float, width: float | None, differing: int
 
 
 def paired_interval(
-    difference: float, error: float, units: float, confidence: float, width: float | None
+    difference: float, error: float, units: float, confidence: float, width: float | None, total: float | None = None
 ) -> Interval | None:
     """Returns the interval d +- t(n - 1) SE, clipped to the bounds of the metric, which are `width` apart.
 
     If nothing differs in any replicate, and d is 0 up to rounding, the interval is 0 too: the systems are equal on this
     corpus. A difference of a bounded metric that all units share has no spread either; its interval is as wide as
-    Wilson's at a bound, and reaches 0 if the units are fewer than any swap test needs.
+    Wilson's at a bound. It reaches 0 if the units, `total`, are fewer than any swap test needs. None: `units`.
     """
     nothing = ROUNDING if width is None else ROUNDING * width
     if error > nothing:
@@ -142,10 +145,10 @@ def paired_interval(
         return min(difference, 0.0), max(difference, 0.0)
     elif width is not None:
         half = width * (1 - wilson(1.0, units, confidence)[0])
-        if units < units_needed(confidence):
-            half = max(half, abs(difference))
     else:
         return None
+    if _are_few(units if total is None else total, confidence):
+        half = max(half, abs(difference))
     if width is None:
         return None if half == np.inf else (difference - half, difference + half)
     return max(difference - half, -width), min(difference + half, width)
@@ -159,9 +162,14 @@ def units_needed(confidence: float) -> int:
     return math.ceil(1 - math.log2(1 - confidence))
 
 
-def _detectable(error: float, units: float, confidence: float, width: float | None) -> float | None:
-    """Returns (t at the confidence + t at the power) * SE; None if it is unknown because nothing differs."""
-    if error <= ROUNDING or units <= 1:
+def _are_few(units: float, confidence: float) -> bool:
+    """Returns whether so many units are fewer than `units_needed`, which an estimate of just that may fall short of."""
+    return 1 - units > math.log2(1 - confidence)
+
+
+def _detectable(error: float, units: float, confidence: float, width: float | None, total: float) -> float | None:
+    """Returns (t at the confidence + t at the power) * SE; None if nothing differs, or no difference is detectable."""
+    if error <= ROUNDING or units <= 1 or _are_few(total, confidence):
         return None
     detectable = (t_quantile(units, confidence) + float(stdtrit(units - 1, POWER))) * error
     return detectable if width is None else min(detectable, width)

@@ -305,7 +305,7 @@ class _GateEvaluator:
 
     def _margin_in_errors(self, paired: PairedDifference) -> str:
         """Returns the margin in standard errors, as text; below 2, also how often it fails by chance."""
-        if not paired.error or paired.error <= ROUNDING or paired.units <= 1:
+        if not paired.error or paired.detectable is None:
             return ""
         margin = self.gate.margin / paired.error
         text = f"; a margin of {margin:.1f} standard errors"

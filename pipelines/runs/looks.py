@@ -127,6 +127,7 @@ def mean_of(runs: Sequence[Measured], metric: str) -> Measured:
         replicates={metric: np.mean([each.replicates[metric] for each in runs], axis=0)},
         units={metric: min(each.units[metric] for each in runs)},
         sizes={metric: min(each.size(metric) for each in runs)},
+        totals={metric: min(each.total(metric) for each in runs)},
     )
 
 

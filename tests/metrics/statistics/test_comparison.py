@@ -44,10 +44,18 @@ def test_differences_by_hand() -> None:
     assert {name: getattr(found, name) for name in expected} == pytest.approx(expected, abs=1e-6)
     assert found.interval == pytest.approx((0.1 - 2.045230 * error, 0.1 + 2.045230 * error), abs=1e-6)
     assert found.cautious == pytest.approx((0.1 - 2.045230 * wider, 0.1 + 2.045230 * wider), abs=1e-6)
-    # Of 1.01 units t is 10^26 or so: no more than the metric can change. Rounding is nothing to detect.
-    assert difference_of(exact_match(0.5, [0.4, 0.5, 0.6], 1.01), exact_match(0.6, [0.5] * 3, 1.01)).detectable == 1
+    # No more than the metric can change; by fewer than six units nothing. Rounding is nothing to detect.
+    for units, most in ((6, 1), (5, None)):
+        one, other = exact_match(0.5, [0, 0.5, 1], units), exact_match(0.6, [0.5] * 3, units)
+        assert difference_of(one, other).detectable == most
     rounded = difference_of(exact_match(0.84, [0.84] * 3), exact_match(0.8399999999999999, [0.84] * 3))
     assert (rounded.detectable, found.same_predictions) == (None, False)
+    # Six clusters that differ are six, though there seem to be five.
+    lost = exact_match(1, [1] * 3, 5), exact_match(0, [0] * 3, 5)
+    for counted, is_shown in ((5, False), (6, True)):
+        interval = paired_differences(TOY, *lost, 0.95, {"exact_match": counted})["exact_match"].interval
+        assert interval is not None
+        assert (interval[1] < 0) == is_shown
 
 
 def test_what_one_side_lacks_has_no_difference() -> None:
@@ -98,6 +106,10 @@ def test_paired_intervals_by_hand() -> None:
         # Five, each better with the chance 1/2, are all better in one of 32 corpora: more than 2.5 %.
         (1.0, 0.0, 5, 1, (0, 1)),
         (-0.5, 0.0, 5, 1, (-1, 0)),
+        # So they decide nothing if they differ in how much they lose; of clusters, whose number is estimated, 5.4 may.
+        (-0.8, 0.18, 5, 1, (-1, 0)),
+        (-0.8, 0.01, 5, None, (-1.6, 0)),
+        (-1.0, 0.0, 5.4, 1, (-1, -0.584323)),
         (-1.0, 0.0, 6, 1, (-1, -0.609666)),
         (3.0, 0.0, 10, None, None),
         # F1 of 21 of 25 is 0.84, by 2 P R / (P + R) 0.8399999999999999: two systems of which one has it so are equal.

@@ -263,6 +263,14 @@ def test_each_comparison_says_its_margin_in_standard_errors_and_what_a_narrow_on
         assert float(found[2].removeprefix("about ")) == pytest.approx(failures, rel=0.4)
 
 
+def test_to_lose_all_of_few_samples_is_judged_no_milder_than_to_lose_most() -> None:
+    for samples, word in ((5, "inconclusive"), (6, "fail")):
+        gate, against = Gate(not_worse_than="baseline"), baseline(samples, samples)
+        most, all_ = (verdict(gate, part(right, samples), against) for right in (1, 0))
+        # Of five, no loss fails it: not that of an unchanged system, either.
+        assert (most.verdict, all_.verdict, "365 nights" in most.reason) == (word, word, samples == 6)
+
+
 def week_of(
     *, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, truths: str = "ff", **more: Any
 ) -> documents.GateVerdict:

@@ -103,10 +103,10 @@ def test_a_look_is_a_run_with_new_predictions_since_the_last_blessing(tmp_path: 
 
 
 def test_the_mean_of_runs_counts_as_many_units_as_the_fewest_of_them() -> None:
-    one = Measured({"x": 0.5}, {"x": np.array([0.4, 0.6])}, {"x": 9.0}, sizes={"x": 4.0})
-    other = Measured({"x": 0.7}, {"x": np.array([0.8, np.nan])}, {"x": 5.0})
+    one = Measured({"x": 0.5}, {"x": np.array([0.4, 0.6])}, {"x": 9.0}, sizes={"x": 4.0}, totals={"x": 9.5})
+    other = Measured({"x": 0.7}, {"x": np.array([0.8, np.nan])}, {"x": 5.0}, totals={"x": 12.0})
     found = mean_of([one, other], "x")
-    assert (found.values, found.units, found.sizes) == ({"x": 0.6}, {"x": 5.0}, {"x": 4.0})
+    assert (found.values, found.units, found.sizes, found.totals) == ({"x": 0.6}, {"x": 5.0}, {"x": 4.0}, {"x": 9.5})
     assert found.replicates["x"].tolist() == pytest.approx([0.6, np.nan], nan_ok=True)
 
 
