@@ -6,7 +6,8 @@ that adds them to `values` and to the declarations; whatever works on metrics wo
     formula  = number | metric | formula (+ | - | * | /) formula | - formula | (formula) | call
     metric   = a name, such as f1[pie] or cdm.best_of[2]; in quotes if Python cannot read it: "property_accuracy[a b]"
     call     = mean(formula, ...) | weighted_mean(formula, ..., weights=[number, ...]) | harmonic_mean(formula, ...)
-             | slice_mean(metric, column), the mean of the metric over the slices of a column, which count alike
+             | slice_mean(metric, column), the mean of the metric over the slices of a column, which count alike; those
+               in which it has no value are left out
 
 The same function evaluates a formula twice: over ranges, to validate it and get its bounds before any measurement, and
 over values. A derived metric is undefined if one of its parts is, or if it divides by 0. It counts as many units as
@@ -103,8 +104,7 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
         # What is made of metrics, such as a spread, has no denominator, and so no units in a slice: its parts do.
         units = {part: spec_or_undeclared(kind, part).parts or (part,) for part in computed.metrics}
         parts = dict.fromkeys(each for part in computed.metrics for each in units[part])
-        sliced = dict.fromkeys((each, column) for part, column in computed.sliced for each in units[part])
-        known: dict[str, Any] = {"bounds": computed.bounds, "parts": tuple(parts), "sliced": tuple(sliced)}
+        known: dict[str, Any] = {"bounds": computed.bounds, "parts": tuple(parts), "sliced": computed.sliced}
         if None in computed.bounds:
             known["loss"] = computed.loss
         specs.append(MetricSpec(name, formula, computed.direction >= 0, main=place, **known))
@@ -153,6 +153,9 @@ class _WithDerived(AnyBenchmark):
                 return np.float64(part)
             parts = [known] if column is None else slices[column]
             values = [np.asarray(each.get(part), dtype=np.float64) for each in parts]
+            if column is not None:
+                # The first row decides: the replicates are those of a mean over the same slices.
+                values = [each for each in values if not np.isnan(each.flat[0])]
             return _added(values) / len(values) if values else np.float64(math.nan)
 
         with np.errstate(all="ignore"):

@@ -30,7 +30,7 @@ import msgspec
 import numpy as np
 
 from .benchmark import AnyBenchmark, DrawnPair, MetricSpec, RejectedRecord, SampleScore, Table
-from .statistics.measured import spec_of
+from .statistics.measured import spec_or_undeclared
 from .statistics.ratios import Value, ratio
 from .statistics.slice_names import AnySums, of_slice, prefixed, slices_of
 from .statistics.sum_table import values_of_rows
@@ -50,7 +50,7 @@ def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
     metrics = [*kind.metrics]
     for number, name in enumerate(kind.main_metrics()):
         meaning, main = f"standard deviation of {name} over the repeats", None if number else last
-        loss = spec_of(kind, name).reach
+        loss = spec_or_undeclared(kind, name).reach
         metrics.append(MetricSpec(f"{name}.spread", meaning, False, (0.0, None), main, parts=(name,), loss=loss))
     for spec in _ranked(kind):
         of_best = "pass@k: share of samples right in one at least of" if spec.binary else f"best {spec.name} of"

@@ -192,14 +192,20 @@ def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, tabl
 @lru_cache(maxsize=65536)
 def spec_or_undeclared(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     """Returns the declaration of a metric, `UNDECLARED` if there is none."""
-    return kind.spec_or_undeclared(metric) or UNDECLARED
+    return kind.spec_of(metric) or UNDECLARED
 
 
 def class_families(kind: type[AnyBenchmark], metric: str) -> list[MetricSpec]:
     """Returns the families of classes over which a metric, or a part of it, is a mean; see `MetricSpec.classes`."""
     spec = spec_or_undeclared(kind, metric)
     specs = [spec, *(spec_or_undeclared(kind, part) for part in spec.parts)]
-    return [family for each in specs if (family := kind.spec_or_undeclared(each.classes))]
+    return [family for each in specs if (family := kind.spec_of(each.classes))]
+
+
+def slices_with_value(benchmark: AnyBenchmark, metric: str, column: str, sums: Sums, corpus: Sums) -> list[str]:
+    """Returns the values of a column, among samples with these sums, in whose slices a metric has a value."""
+    slices = slices_of(sums, column).items()
+    return [value for value, each in slices if values_of_rows(benchmark, each, corpus).get(metric) is not None]
 
 
 def _denominators(

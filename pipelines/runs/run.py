@@ -17,8 +17,7 @@ import msgspec
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import nearest
 from ...metrics.statistics.intervals import METHODS
-from ...metrics.statistics.measured import Measured, measure, spec_or_undeclared
-from ...metrics.statistics.slice_names import slices_of
+from ...metrics.statistics.measured import Measured, measure, slices_with_value, spec_or_undeclared
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable, values_of_rows
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
@@ -446,20 +445,26 @@ def _out_of_bounds(benchmark: Benchmark[Any, Any, Any], systems: Mapping[str, Sy
 
 def _partial_means(configuration: Configuration, sums: Mapping[str, SystemSums]) -> Iterator[str]:
     """Yields a warning for each system that a mean over the slices of a column leaves slices out of."""
-    for column in type(configuration.benchmark).sliced_columns:
-        means = ", ".join(
-            spec.name for spec in configuration.benchmark.metrics if column in (each for _, each in spec.sliced)
-        )
+    benchmark = configuration.benchmark
+    for column in type(benchmark).sliced_columns:
+        means = [
+            (spec.name, part) for spec in benchmark.metrics for part, sliced_by in spec.sliced if sliced_by == column
+        ]
         start = Slice((column,), ("",)).label
         for name, system in sums.items():
             # Those of crossed columns have a comma that is not escaped.
             of_column = [each for each in system.slices if each.startswith(start) and "," not in _ESCAPED.sub("", each)]
-            measured = {Slice((column,), (value,)).label for value in slices_of(Sums(system.sums), column)}
-            if measured and (lacking := [label for label in of_column if label not in measured]):
+            corpus, left_out = Sums(system.sums), dict[tuple[str, ...], dict[str, None]]()
+            for mean, part in means:
+                values = slices_with_value(benchmark, part, column, corpus, corpus)
+                measured = {Slice((column,), (value,)).label for value in values}
+                if measured and (lacking := tuple(label for label in of_column if label not in measured)):
+                    left_out.setdefault(lacking, {})[mean] = None
+            for lacking, names in left_out.items():
                 examples = ", ".join(lacking[:SLICES_NAMED])
                 yield (
-                    f"{means}{of_system(name)} leaves out {len(lacking)} of {len(of_column)} slices of {column}, of "
-                    f"which nothing was measured: {examples}{', ...' * (len(lacking) > SLICES_NAMED)}"
+                    f"{', '.join(names)}{of_system(name)} leaves out {len(lacking)} of {len(of_column)} slices of "
+                    f"{column}, of which nothing was measured: {examples}{', ...' * (len(lacking) > SLICES_NAMED)}"
                 )
 
 

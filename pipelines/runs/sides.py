@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS, is_of_k
-from ...metrics.statistics.measured import Measured, class_families, spec_or_undeclared
+from ...metrics.statistics.measured import Measured, class_families, slices_with_value, spec_or_undeclared
 from ...metrics.statistics.paired import relative_excess, same_samples
-from ...metrics.statistics.slice_names import slices_of
 from ...metrics.statistics.sums import Sums
 from ..config.settings import Configuration
 from .numbers import count_of
@@ -62,15 +61,17 @@ def side_of(
         # Of a sample that lacks one of k repeats, nothing is in it.
         samples = round(measured.denominators[metric][0])
         left_out = summary.samples - samples
-    sums = run.slice_sums(system, label)
-    parts = frozenset(_parts(benchmark, metric, measured, Sums(sums.sums if sums else {})))
+    stored = run.slice_sums(system, label)
+    sums = Sums(stored.sums if stored else {})
+    parts = frozenset(_parts(benchmark, metric, measured, sums, run.corpus(system)))
     return Side(name, summary.fingerprint, samples, left_out, measured, parts, (run, label) if label else None)
 
 
-def _parts(benchmark: AnyBenchmark, metric: str, measured: Measured, sums: Sums) -> Iterator[str]:
-    """Yields the slices and the classes with samples, each of which counts alike however few these are."""
-    for column in dict.fromkeys(column for _, column in spec_or_undeclared(type(benchmark), metric).sliced):
-        yield from (f"{column}={value}" for value in slices_of(sums, column))
+def _parts(benchmark: AnyBenchmark, metric: str, measured: Measured, sums: Sums, corpus: Sums) -> Iterator[str]:
+    """Yields the slices and the classes with a value, each of which counts alike however few samples it has."""
+    for part, column in spec_or_undeclared(type(benchmark), metric).sliced:
+        values = slices_with_value(benchmark, part, column, sums, corpus)
+        yield from (f"{part} of {column}={value}" for value in values)
     for family in class_families(type(benchmark), metric):
         yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
 

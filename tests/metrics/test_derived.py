@@ -164,6 +164,10 @@ def test_a_mean_over_slices_counts_each_alike() -> None:
     values = benchmark.values(Sums.of(sliced(x=(9, 10), y=(1, 2), z=(0, 4))))
     assert [values["derived"], values["gap"]] == pytest.approx([1.4 / 3, 10 / 16 - 1.4 / 3])
     assert benchmark.values(Sums.of(SUMS))["derived"] is None
+    # A slice in which b has no value is left out, of the replicates as well, and has no units.
+    rows = [Sums.of(sliced(**each)) for each in ({"x": (1, 2), "y": (0, 0)}, {"x": (2, 2), "y": (1, 1)})] * 2
+    some = measure(benchmark, rows[0], SumTable.of(rows))
+    assert (some.values["derived"], some.units["derived"], [*some.replicates["derived"]]) == (0.5, 2, [1, 0.5, 1])
     # A replicate without a slice has none; a benchmark that takes no columns is computed row by row.
     rows = [Sums.of(sliced(**each)) for each in ({"x": (1, 2), "y": (1, 1)}, {"x": (2, 2)}, {"y": (1, 4), "x": (0, 1)})]
     for kind in (Shares, type("ByRow", (Shares,), {"takes_columns": False})):

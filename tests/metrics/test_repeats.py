@@ -19,7 +19,7 @@ from beamscore.metrics.benchmark import MetricSpec, SampleScore
 from beamscore.metrics.derived import with_derived
 from beamscore.metrics.registry import BUILT_IN, benchmark_class
 from beamscore.metrics.repeats import REPEATS, fold_metrics, fold_statistics, repeats_of, with_repeats
-from beamscore.metrics.statistics.measured import class_families, measure, satterthwaite_df, spec_of
+from beamscore.metrics.statistics.measured import class_families, measure, satterthwaite_df, spec_or_undeclared
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.slice_names import with_slices
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
@@ -146,7 +146,7 @@ def test_a_value_out_of_its_bounds_counts_as_the_bound(bounds: tuple[Any, Any], 
     metrics = (replace(Reader.metrics[0], bounds=bounds),)
     declared = {"sample_metrics": (replace(error, bounds=bounds), *others), "metrics": metrics}
     kind = with_repeats(type("Bounded", (Reader,), declared))
-    assert spec_of(kind, "accuracy.spread").loss == (math.inf if None in bounds else high - low)
+    assert spec_or_undeclared(kind, "accuracy.spread").loss == (math.inf if None in bounds else high - low)
     runs = {label: SampleScore({"samples": 1}, {"error": value}) for label, value in (("1", 1e300), ("2", -1e300))}
     values = kind(Options()).values(Sums.of(fold_statistics(kind, runs)))
     expected = low, high, (low + high) / 2

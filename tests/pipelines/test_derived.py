@@ -104,7 +104,8 @@ def test_a_mean_over_other_slices_or_classes_passes_no_gate(tmp_path: Path) -> N
     names = ["Pie", "Donut", "Line"] * 20
     charts, wrong = (
         [{"sample_id": f"c{place}", "kind": name, "task1": {"output": {"chart_type": as_what.get(name, name)}}}
-         for place, name in enumerate(names)] for as_what in ({}, {"Pie": "Donut"})
+         for place, name in enumerate(names)] + [{"sample_id": "none", "kind": "Text"}]
+        for as_what in ({}, {"Pie": "Donut"})
     )  # fmt: skip
     # The mean of classes may be a part of another metric.
     derived = {"slices": "slice_mean(task1.macro_f1, kind)", "classes": "mean(task1.macro_f1)"}
@@ -118,14 +119,15 @@ def test_a_mean_over_other_slices_or_classes_passes_no_gate(tmp_path: Path) -> N
     for name in derived:
         assert values_of(before)[name] < values_of(after.output)[name] == 1
     told = "only one side measured {}, which may hide a loss"
-    counts = [after.stderr.count(told.format(each)) for each in ("kind=Pie", "task1.recall[pie]")]
+    counts = [after.stderr.count(told.format(each)) for each in ("task1.macro_f1 of kind=Pie", "task1.recall[pie]")]
     assert (after.code, counts) == (4, [1, 2]), after.stderr
+    lacking = "slices leaves out {} of 4 slices of kind, of which nothing was measured: {}"
+    # A chart without the task is a sample, and has no value.
     assert summary(before)["warnings"] == [
-        "derived.typo: task1.f1[Pie] has no value in any system (did you mean task1.f1[pie]?)"
+        lacking.format(1, "kind=Text"),
+        "derived.typo: task1.f1[Pie] has no value in any system (did you mean task1.f1[pie]?)",
     ]
-    assert summary(after.output)["warnings"][0] == (
-        "slices leaves out 1 of 3 slices of kind, of which nothing was measured: kind=Pie"
-    )
+    assert summary(after.output)["warnings"][0] == lacking.format(2, "kind=Pie, kind=Text")
 
 
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path, tmp_path: Path) -> None:
