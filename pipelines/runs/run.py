@@ -252,12 +252,12 @@ class Run:
     @property
     def rows(self) -> list[str]:
         """The files of the rows of its samples."""
-        return list(self.staged) if self.published is None else self.published.files_in("samples")
+        return list(self.staged) if self.published is None else self.published.folder("samples")
 
     @property
     def quarantine(self) -> list[str]:
         """The files that list the quarantined records."""
-        return [] if self.published is None else self.published.files_in("quarantine")
+        return [] if self.published is None else self.published.folder("quarantine")
 
     @property
     def run_id(self) -> str:

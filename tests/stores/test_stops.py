@@ -49,7 +49,7 @@ def seen(store: Store) -> float:
     assert {name for name in found.files if "/" not in name} == {name for name in WHOLE if "/" not in name}
     files = store.files()
     rows: list[dict[str, Any]] = []
-    for path in found.files_in("samples"):
+    for path in found.folder("samples"):
         rows += pq.read_table(io.BytesIO(files[path.removeprefix(f"{store.base}/")])).to_pylist()
     assert [row["similarity"] for row in rows] == pytest.approx([value] * len(TRUTHS))
     return float(value)

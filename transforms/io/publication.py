@@ -91,7 +91,7 @@ class Published:
         """Returns the content of a file; raises OSError if it cannot be read."""
         return read_bytes(self.files[name])
 
-    def files_in(self, name: str) -> list[str]:
+    def folder(self, name: str) -> list[str]:
         """Returns the paths of the files of a folder, in order of their names."""
         return [self.files[each] for each in sorted(self.files) if each.startswith(f"{name}/")]
 
