@@ -125,11 +125,11 @@ def _warn_of_luck(folder: str, history: History, blessed: Run) -> None:
         warn([str(error)])
 
 
-def _gates(folder: str, series: Iterable[History]) -> Iterator[Gate]:
-    """Yields the gates of the last runs, without those of a run that this version cannot read."""
-    for history in series:
+def _gates(folder: str, series: Iterable[History], benchmark: str) -> Iterator[Gate]:
+    """Yields the gates of the last run of a benchmark; none if this version cannot read it."""
+    for last in (history.nights[-1] for history in series if history.benchmark == benchmark):
         with contextlib.suppress(UsageError, msgspec.ValidationError):
-            config = Run.read(run_path(folder, history.nights[-1].run)).summary.config
+            config = Run.read(run_path(folder, last.run)).summary.config
             yield from msgspec.convert(config.get("gates", {}), dict[str, Gate]).values()
 
 
@@ -145,6 +145,6 @@ def _blessed(folder: str, series: Iterable[History]) -> Run | None:
     except (OSError, ValueError) as error:
         warn([f"{path}: {error_line(error)}"])
     else:
-        warn(age_warnings(blessed, _gates(folder, series)))
+        warn(age_warnings(blessed, _gates(folder, series, blessed.summary.benchmark)))
         return blessed
     return None

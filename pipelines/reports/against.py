@@ -31,7 +31,7 @@ from ..runs.differences import PAIRED, differences, redefined
 from ..runs.named import SystemRun, named_system
 from ..runs.row_changes import differing_units, least_differing
 from ..runs.run import PAGE, Run
-from ..runs.sides import explained, side_of
+from ..runs.sides import attributable_shift, side_of
 from .document import Compared, Difference, Measured, Metric
 from .judgement import difference_word
 from .text import some_of
@@ -121,17 +121,17 @@ def run_differences(
             by_metric = paired_differences(benchmark, *sides, confidence)
             truths = {each.fingerprint for each in (run.slice(other, label), result.slice(name, label)) if each}
             is_known = any(each.same_predictions for each in by_metric.values())
-            apart = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
-            if apart or (not is_known and (_may_hide(run, other, label) or _may_hide(result, name, label))):
-                doubtful.add(label or "all samples")
-            paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
-            for metric in [each for each in main if apart and each in by_metric]:
-                change = by_metric[metric].difference
+            differ = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
+            known = [metric for metric in main if metric in by_metric]
+            paired |= {(name, label, metric): by_metric[metric] for metric in known}
+            for metric in known if differ or configuration.settings.missing == "exclude" else ():
                 ours = side_of(benchmark, metric, result, name, label, sides[1])
                 theirs = side_of(benchmark, metric, run, other, label, sides[0])
-                if change and ours is not None and theirs is not None:
-                    is_gain = spec_or_undeclared(type(benchmark), metric).signed_value(change) > 0
-                    shifts[name, label, metric], _ = explained(configuration, metric, ours, theirs, is_gain)
+                if ours is not None and theirs is not None:
+                    shifts[name, label, metric], _ = attributable_shift(configuration, metric, ours, theirs)
+                    differ = differ or shifts[name, label, metric] > 0
+            if differ or (not is_known and (_may_hide(run, other, label) or _may_hide(result, name, label))):
+                doubtful.add(label or "all samples")
             if not label:
                 pair = SystemRun(result, name), SystemRun(run, other)
                 few |= {(name, "", metric) for metric in _with_few(main, by_metric, *pair)}
@@ -139,11 +139,19 @@ def run_differences(
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
     grouped = configuration.settings.cluster is not None or configuration.settings.repeats
-    compared = {}
-    for (name, label, metric), each in paired.items():
-        key, of_verdict = (name, label, metric), corrected if label else confidence
-        about = numbers[name], key in few, grouped, shifts[key]
-        compared[key] = _compared(benchmark, metric, each, of_verdict, *about)
+    compared = {
+        (name, label, metric): _compared(
+            benchmark,
+            metric,
+            each,
+            confidence=corrected if label else confidence,
+            system=numbers[name],
+            has_few=(name, label, metric) in few,
+            grouped=grouped,
+            shift=shifts[name, label, metric],
+        )
+        for (name, label, metric), each in paired.items()
+    }
     return compared, sorted(doubtful)
 
 

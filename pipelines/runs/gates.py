@@ -26,6 +26,7 @@ from ...metrics.statistics.paired import (
     MIN_DIFFERING_UNITS,
     PairedDifference,
     paired_differences,
+    relative_excess,
     widened_error,
 )
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
@@ -38,7 +39,7 @@ from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
 from .numbers import digits_apart
 from .run import Run
-from .sides import Side, apart, explained, side_of
+from .sides import MeasuredSide, apart, attributable_shift, side_of
 
 NIGHTS = 365
 _ONLY_LOOK = "would fail with looks: 1, but not with looks: {}"
@@ -221,7 +222,7 @@ class _GateEvaluator:
             if self.weekly:
                 yield from self._week(ours, theirs)
 
-    def _reference(self) -> Side | str:
+    def _reference(self) -> MeasuredSide | str:
         """Returns the side that the system is compared with, or why there is none."""
         other, baseline = self.gate.not_worse_than or "", self.baseline
         if other != BASELINE:
@@ -238,11 +239,13 @@ class _GateEvaluator:
             return f"the baseline has no system {self.system}; give --baseline RUN:SYSTEM with one of {names}"
         return self._side(baseline, name, "the baseline") or f"the baseline has no slice {self.label}"
 
-    def _side(self, run: Run, system: str, name: str) -> Side | None:
+    def _side(self, run: Run, system: str, name: str) -> MeasuredSide | None:
         """Returns one side of a comparison; None if the run has no such slice."""
         return side_of(self.benchmark, self.metric, run, system, self.label, name=name)
 
-    def _difference(self, paired: PairedDifference, look: Interval | None, ours: Side, theirs: Side) -> _Check:
+    def _difference(
+        self, paired: PairedDifference, look: Interval | None, ours: MeasuredSide, theirs: MeasuredSide
+    ) -> _Check:
         """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""
         gate, signed_value = self.gate, self.spec.signed_value
         difference = paired.difference if paired.difference is not None else math.nan
@@ -265,11 +268,11 @@ class _GateEvaluator:
                 if by_interval and not paired.same_predictions and self.spec.width is None:
                     claim += " on these samples (the metric lacks two bounds: losses on other samples are not covered)"
         elif (best := max(map(signed_value, ends))) < self.limit:
-            shift, reason = explained(self.configuration, self.metric, ours, theirs)
+            shift, reason = attributable_shift(self.configuration, self.metric, ours, theirs)
             if best + shift >= self.limit:
                 claim = f"; {reason}, which may look like a loss{beyond}"
             elif max(map(signed_value, look)) + shift < self.limit:
-                word, claim = "fail", self._worse
+                word, claim = "fail", self._worse + (f"; {reason}" if reason else "")
             else:
                 claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
@@ -292,9 +295,12 @@ class _GateEvaluator:
     def _worse(self) -> str:
         return f", worse by more than the margin of {self.gate.margin:g}" if self.gate.margin else ", worse"
 
-    def _hidden(self, paired: PairedDifference, ends: Interval, ours: Side, theirs: Side) -> str | None:
+    def _hidden(self, paired: PairedDifference, ends: Interval, ours: MeasuredSide, theirs: MeasuredSide) -> str | None:
         """Returns why a difference that passes may still hide a loss; None if it does not."""
         share, reason = apart(self.configuration, self.metric, ours, theirs, paired.same_predictions)
+        if share:
+            parts = self.spec.parts or (self.metric,)
+            share = max(share, *(relative_excess(each, ours.measured, theirs.measured) for each in parts))
         shift = math.inf if self.spec.width is None else share * self.spec.width
         if share and min(map(self.spec.signed_value, ends)) - shift < self.limit:
             return reason
@@ -322,7 +328,7 @@ class _GateEvaluator:
         often = f"about {round(failures, 0 if failures >= 10 else 2):g}" if failures >= 0.01 else "fewer than 0.01"
         return f"{text}, which an unchanged system with random answers would fail {often} times in {NIGHTS} nights"
 
-    def _week(self, ours: Side, theirs: Side) -> Iterator[_Check]:
+    def _week(self, ours: MeasuredSide, theirs: MeasuredSide) -> Iterator[_Check]:
         """Yields a check of the mean of the last runs if this run closes a week of looks: a failure, or a pass."""
         assert self.baseline is not None
         assert self.baseline.judged is not None
@@ -333,7 +339,7 @@ class _GateEvaluator:
             return
         if earlier is None:
             return
-        sides, lacking = dict[str, Side](), []
+        sides, lacking = dict[str, MeasuredSide](), []
         for run in [*earlier, self.run]:
             name = self.system if run is self.run else run.system_for(self.system)
             side = None if name is None else ours if run is self.run else self._side(run, name, "")
@@ -353,7 +359,7 @@ class _GateEvaluator:
         text += f" is {shown} from the baseline"
         margin = f" beyond the margin of {self.gate.margin:g}" if self.gate.margin else ""
         best = max(map(self.spec.signed_value, paired.interval))
-        shifts = [explained(self.configuration, self.metric, side, theirs) for side in sides.values()]
+        shifts = [attributable_shift(self.configuration, self.metric, side, theirs) for side in sides.values()]
         if best + fmean(shift for shift, _ in shifts) < self.limit:
             yield _Check("fail", f"{text}{self._worse}")
         elif best < self.limit:

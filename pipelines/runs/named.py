@@ -192,7 +192,7 @@ def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str
 def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
     """Returns what makes a run doubtful as a baseline: its age, and its own gates that did not pass.
 
-    gates: those that may compare with it. If each that does plans for more looks than MAX_BASELINE_DAYS, it may be old.
+    gates: those that may compare with it. It may be as many days old as each of these plans for looks.
     """
     looks = min((gate.looks for gate in gates if gate.not_worse_than == BASELINE), default=1)
     warnings = []
@@ -201,7 +201,7 @@ def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
     except ValueError:
         warnings.append(f"the baseline {run.path} has no run.json that says when it was made")
     else:
-        if age > MAX_BASELINE_DAYS >= looks:
+        if age > max(MAX_BASELINE_DAYS, looks):
             days = f"{age:.0f} days old"
             warnings.append(f"the baseline {run.path} is {days}; bless a newer run if this one is outdated")
     failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]

@@ -1,10 +1,4 @@
-"""The sides of a difference: whether both measured the same samples, and what those that one side measured may explain.
-
-Nothing is known of a sample that one side alone measured but the bounds of the metric. If a share s of the samples
-that both sides measured is measured on one side in addition, and its mean with them is v, then without them it is
-v + s (v - m), where their mean m is within the bounds (Manski, "Nonparametric Bounds on Treatment Effects", American
-Economic Review 80, 1990).
-"""
+"""The sides of a difference: whether both measured the same samples, and how far those of one side may move it."""
 
 from __future__ import annotations
 
@@ -15,7 +9,7 @@ from typing import NamedTuple
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS, is_of_k
 from ...metrics.statistics.measured import Measured, class_families, slices_with_value, spec_or_undeclared
-from ...metrics.statistics.paired import relative_excess, same_samples
+from ...metrics.statistics.paired import same_samples
 from ...metrics.statistics.sums import Sums
 from ..config.settings import Configuration
 from .numbers import count_of
@@ -24,20 +18,21 @@ from .run import Run
 OTHER_SAMPLES = "the slice has other samples there"
 
 
-class Side(NamedTuple):
-    """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. samples: how many were
-    measured. left_out: how many were not: they were rejected, or they lack a prediction and missing predictions are
-    left out; a repeat counts as a part of a sample, except for a metric of k repeats. parts: the slices and classes
-    with samples whose mean the metric is, if it is one. slice_of: the run and the label of a slice, None for all
-    samples."""
+class MeasuredSide(NamedTuple):
+    """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. predictions: that of its
+    system, in all slices. samples: how many were measured. left_out: how many were not: they were rejected, or they
+    lack a prediction and missing predictions are left out; a repeat counts as a part of a sample, except for a metric
+    of k repeats. parts: the slices and classes with a value whose mean the metric is, if it is one. run: whose slice it
+    is; None for all samples."""
 
     name: str
     truths: str | None
+    predictions: str | None
     samples: int
     left_out: int
     measured: Measured
     parts: frozenset[str]
-    slice_of: tuple[Run, str] | None
+    run: Run | None
 
 
 def side_of(
@@ -48,7 +43,7 @@ def side_of(
     label: str,
     measured: Measured | None = None,
     name: str = "",
-) -> Side | None:
+) -> MeasuredSide | None:
     """Returns one side of a comparison; None if the run has no such slice. measured: of the slice, if it is known."""
     summary = run.slice(system, label)
     if summary is None:
@@ -64,7 +59,9 @@ def side_of(
     stored = run.slice_sums(system, label)
     sums = Sums(stored.sums if stored else {})
     parts = frozenset(_parts(benchmark, metric, measured, sums, run.corpus(system)))
-    return Side(name, summary.fingerprint, samples, left_out, measured, parts, (run, label) if label else None)
+    predictions = run.systems[system].predictions_fingerprint
+    whose = run if label else None
+    return MeasuredSide(name, summary.fingerprint, predictions, samples, left_out, measured, parts, whose)
 
 
 def _parts(benchmark: AnyBenchmark, metric: str, measured: Measured, sums: Sums, corpus: Sums) -> Iterator[str]:
@@ -76,7 +73,9 @@ def _parts(benchmark: AnyBenchmark, metric: str, measured: Measured, sums: Sums,
         yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
 
 
-def apart(configuration: Configuration, metric: str, ours: Side, theirs: Side, is_trusted: bool) -> tuple[float, str]:
+def apart(
+    configuration: Configuration, metric: str, ours: MeasuredSide, theirs: MeasuredSide, is_trusted: bool
+) -> tuple[float, str]:
     """Returns the share of samples that only one side measured, and a text; 0 if both have the same samples.
 
     A slice of another run may hold other samples, of which nothing is known: the share is infinite.
@@ -94,44 +93,31 @@ def apart(configuration: Configuration, metric: str, ours: Side, theirs: Side, i
     if settings.cluster is None and not settings.repeats:
         is_whole = spec.per_sample is not None or not more
     else:
-        is_whole = is_trusted or not (ours.left_out or theirs.left_out)
+        is_whole = ours.left_out == theirs.left_out and (is_trusted or not ours.left_out)
     if same and is_whole:
         return 0.0, ""
     # The samples left out on one side may all differ from those left out on the other.
     samples = max(more, ours.left_out + theirs.left_out)
     if not samples:
-        of_other_run = ours.slice_of and theirs.slice_of and ours.slice_of[0] is not theirs.slice_of[0]
-        is_unknown = of_other_run and not (ours.truths and theirs.truths)
+        is_unknown = ours.run is not theirs.run and not (ours.truths and theirs.truths)
         return (math.inf, OTHER_SAMPLES) if is_unknown and same is False else (0.0, "")
-    further = max(relative_excess(part, ours.measured, theirs.measured) for part in spec.parts or (metric,))
-    share = max(samples / min(ours.samples, theirs.samples), further)
+    share = samples / min(ours.samples, theirs.samples)
     if samples == more:
         return share, f"one side measured {count_of(more, 'sample')} more"
     return share, f"up to {count_of(samples, 'sample')} may have been measured on one side alone"
 
 
-def explained(
-    configuration: Configuration, metric: str, ours: Side, theirs: Side, is_gain: bool = False
+def attributable_shift(
+    configuration: Configuration, metric: str, ours: MeasuredSide, theirs: MeasuredSide
 ) -> tuple[float, str]:
-    """Returns how much of a loss, or gain, the samples that only one side measured may explain at most, and a text.
+    """Returns how far samples that only one side measured may have moved a difference at most, and a text.
 
-    The loss is largest if those of their side are as good as the bounds of the metric allow, and ours as bad; see the
-    module. Where a missing prediction counts as wrong, only a slice with other samples explains anything.
+    A share s of the samples moves a mean by at most s times the width of its bounds. Where a missing prediction counts
+    as wrong, both sides measured the whole ground truth. Then a slice alone may hold other samples; equal predictions
+    of the systems show that these are why it differs.
     """
-    spec = spec_or_undeclared(type(configuration.benchmark), metric)
     share, reason = apart(configuration, metric, ours, theirs, is_trusted=True)
-    if not math.isfinite(share):
-        return math.inf, reason
-    if not share or configuration.settings.missing == "wrong":
-        return 0.0, ""
-    low, high = spec.bounds
-    worst, best = (low, high) if spec.higher_is_better != is_gain else (high, low)
-    alone, moved = 0, 0.0
-    for side, other, bound in ((theirs, ours, best), (ours, theirs, worst)):
-        if more := other.left_out or max(0, side.samples - other.samples):
-            value = side.measured.values[metric]
-            moved += more * (math.inf if bound is None or value is None else abs(value - bound))
-            alone += more
-    # The share is of the smaller side, some of whose samples the other side may have left out.
-    common = 1 - min(ours.left_out, theirs.left_out) / min(ours.samples, theirs.samples)
-    return (share * moved / alone / common if common > 0 else math.inf), reason
+    is_same_system = ours.predictions is not None and ours.predictions == theirs.predictions
+    if not share or (configuration.settings.missing == "wrong" and not is_same_system):
+        return 0.0, reason
+    return share * spec_or_undeclared(type(configuration.benchmark), metric).reach, reason

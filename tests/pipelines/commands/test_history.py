@@ -272,7 +272,7 @@ def test_the_blessed_run_is_compared_by_the_system_that_is_named(
     (lucky / "blessed.txt").write_text("night-2")
     assert ["is 31 days old" in line for line in warnings_of(lucky)] == [True]
     summary = json.loads((lucky / "night-3" / "summary.json").read_bytes())
-    summary["config"]["gates"] = {"exact_match": {"not_worse_than": "baseline", "looks": 31}}
+    summary["config"]["gates"] = {"exact_match": {"not_worse_than": "baseline", "looks": 32}}
     finished_runs.write(lucky / "night-3" / "summary.json", summary)
     assert warnings_of(lucky) == []
     (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:gone")

@@ -73,7 +73,7 @@ def test_an_old_baseline_and_one_that_failed_are_warned_of(monkeypatch: pytest.M
         ["the baseline last did not pass its own gates: fail, invalid"],
     ]
     # No gate that plans for fewer looks compares with it.
-    bound, year, month = Gate(minimum=0.5), *(Gate(not_worse_than="baseline", looks=looks) for looks in (31, 30))
+    bound, year, month = Gate(minimum=0.5), *(Gate(not_worse_than="baseline", looks=looks) for looks in (32, 30))
     warned = [age_warnings(old, gates) != [] for gates in ([bound], [year, bound], [year, month])]
     assert warned == [True, False, True]
 
