@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -87,6 +88,10 @@ def test_all_forms_of_records_are_read_alike() -> None:
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
     with pytest.warns(UserWarning, match="no ground-truth record has a value in the column words"):
         assert list(beamscore.evaluate("toy", mixed, predictions, slices=["words"]).slices) == ["words=null"]
+    # Arrow has one type for all mappings of a column, with the keys of all.
+    mappings = table.to_pandas().assign(z=[{str(n % 2): n and pd.NA} for n in range(9)])
+    labels = list(beamscore.evaluate("toy", mappings, predictions, slices=["z"]).slices)
+    assert labels == ['z={"0": 0}', 'z={"0": null}', 'z={"1": null}']
     within = table.select([0, 1]).append_column(
         "x", pa.array([{"words": each} for each in as_text["words"].to_pylist()])
     )

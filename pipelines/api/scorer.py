@@ -460,22 +460,33 @@ def result_of(samples: pa.Table, warnings: list[str], origin: RunToSave) -> Resu
 def _table(frame: Any, needed: Collection[str]) -> Any:
     """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects.
 
-    One of pandas with values of several types in a column, which Arrow does not have, becomes records.
+    One of pandas with values of several types in a column, which Arrow does not have, becomes records. Mappings become
+    JSON: Arrow would give each the keys of all.
     """
     if not hasattr(frame, "reindex"):
         return pa.table(frame)
+    read = frame[[name for name in frame.columns if str(name) in needed]]
     try:
-        table = pa.table(frame[[name for name in frame.columns if str(name) in needed]])
+        table = pa.table(read)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         # Nulls are absent fields, but one that is null everywhere is there.
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
         rows = zip(given.to_dict("records"), given.notna().to_dict("records"), strict=True)
         return [empty | {name: value for name, value in row.items() if has_value[name]} for row, has_value in rows]
+    for place, (_, column) in enumerate(read.items()):
+        field = table.field(place)
+        if "struct<" in str(field.type):
+            table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
     for name in map(str, frame.columns):
         if name not in needed:
             table = table.append_column(name, pa.nulls(len(table)))
     return table
+
+
+def _json_of(value: Any, is_present: bool) -> str | None:
+    """Returns a value of a pandas frame as JSON, with null for NaN; None if it is missing."""
+    return record_json({"": value}, scored=())[len('{"":') : -1].decode() if is_present else None
 
 
 def _unnamed(side: Any) -> bool:

@@ -364,6 +364,8 @@ def plain_value(value: Any) -> Any:
         return _without_rows(value)
     if isinstance(value, Mapping):
         return dict(value)
+    if type(value).__name__ == "NAType":  # of pandas
+        return None
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
