@@ -68,6 +68,7 @@ def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> 
     done("evaluate", "config.yaml", *inputs, "again", "--reuse", "run")
     assert (folder / "run/summary.json").read_bytes() == (folder / "again/summary.json").read_bytes()
     assert summary()["values"]["word_error_rate"] == pytest.approx(EDITS / 450)
+    edit("edits = Leven", "os.system('echo'); edits = Leven", "import os\n")
     result = beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2)
     assert result.values == summary()["values"]
 

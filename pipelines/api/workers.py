@@ -7,6 +7,7 @@ its threads and devices are not copied.
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import signal
 import subprocess
@@ -65,8 +66,9 @@ def _ask(worker: subprocess.Popen[bytes], share: bytes) -> list[Outcome]:
 
 def serve() -> None:
     """Scores the pairs on standard input, and writes the outcome of each, or an error, on standard output."""
-    results = sys.stdout.buffer
-    # Output that a benchmark prints must not mix with the results.
+    results = os.fdopen(os.dup(1), "wb")
+    # What a benchmark, or a program that it runs, prints must not mix with the results.
+    os.dup2(2, 1)
     sys.stdout = sys.stderr
     # The exit runs the teardown of the benchmark.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
