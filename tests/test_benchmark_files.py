@@ -112,6 +112,8 @@ def test_a_result_is_read_in_any_folder_by_the_file_that_made_it(folder: Path, m
     assert json.loads(Path("again/summary.json").read_bytes())["config"]["benchmark"] == "my_metric.py:WER"
     assert beamscore.compare(result, "again").judgement == "identical"
     assert "identical" in done("compare", "../run", "again")
+    beamscore.evaluate(f"{folder}/my_metric.py:WER", TRUTHS, HEARD).save("absolute")
+    assert "identical" in done("compare", "../run", "absolute")
     (folder / "my_metric.py").rename(folder / "moved.py")
     assert f"No such file or directory: '{folder}/my_metric.py'" in refused("compare", "../run", "again")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -85,8 +86,11 @@ _NOT_COMPARED = {"all": (), "drawn": (), "compared": ("bootstrap",), "scored": (
 
 
 def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str, Any]:
-    """Returns the part of a resolved configuration that `Strictness.options` selects."""
+    """Returns the part of a resolved configuration that `Strictness.options` selects, FILE.py:CLASS without folders."""
     keys = {key: value for key, value in config.items() if key not in (*NOT_SCORING, *_NOT_COMPARED[options])}
+    if ".py:" in str(keys.get("benchmark")):
+        # Its content is compared by its digest; the same file may be reached from several folders.
+        keys["benchmark"] = posixpath.basename(str(keys["benchmark"]))
     if options == "drawn" and isinstance(drawn := keys.get("bootstrap"), Mapping):
         keys["bootstrap"] = {key: value for key, value in drawn.items() if key != "confidence"}
     return keys
