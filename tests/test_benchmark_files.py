@@ -268,5 +268,12 @@ def test_a_value_outside_of_the_declared_bounds_is_warned_of() -> None:
         assert beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS).values["exact_match"] == pytest.approx(5)
 
 
+def test_the_values_of_an_option_that_is_an_enum_are_named() -> None:
+    edit(
+        "case_sensitive: bool = False", "case: Case = Case.FOLD", "import enum\nCase = enum.Enum('Case', 'KEEP FOLD')\n"
+    )
+    assert "case: found 'keep'; allowed: 1, 2" in refused(*PERFECT, "run", "--set", "case=keep")
+
+
 def test_a_cluster_refuses_a_file() -> None:
     assert "install the benchmark there as a package" in refused(*PERFECT, "run", "--runner", "FlinkRunner")

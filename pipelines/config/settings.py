@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -396,11 +397,18 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
                     return _explain(element, get_args(each)[0], path)
     # If each key alone is valid, the type itself reports which values are incompatible.
     problem = _misfit(value, kind)
-    if choices := [choice for each in members if get_origin(each) is Literal for choice in get_args(each)]:
+    if choices := [choice for each in members for choice in _choices(each)]:
         problem = f"allowed: {', '.join(sorted(map(str, choices)))}"
     elif path and (expected := _COLLECTION.match(problem)):
         problem = f"give a {expected[1]}, such as {_example(value, kind)}"
     return f"{'.'.join(map(str, path))}: found {shown(value)}; {problem}" if path else problem
+
+
+def _choices(kind: Any) -> Sequence[Any]:
+    """Returns the values of a Literal or an enum; empty for any other type."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [member.value for member in kind]
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
