@@ -150,11 +150,11 @@ class Totals:
 class Scorer:
     """Scores samples incrementally, such as in the validation loop of a training run.
 
-    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), fields,
-    sample_id_type ("any"): as the settings of the same name. replicates (200), confidence (0.95), seed (0): of the
-    intervals; without replicates there are no intervals. processes: worker processes that score; they are restarted for
-    every `update`, so more than one pays off only for large updates. benchmark: its name; within this package also a
-    checked configuration. Threads may share a scorer, whose methods run one at a time; the records that one is given
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), derived,
+    fields, sample_id_type ("any"): as the settings of the same name. replicates (200), confidence (0.95), seed (0): of
+    the intervals; without replicates there are no intervals. processes: worker processes that score; they are restarted
+    for every `update`, so more than one pays off only for large updates. benchmark: its name; within this package also
+    a checked configuration. Threads may share a scorer, whose methods run one at a time; the records that one is given
     must not wait for another.
 
     Raises ValueError if an argument is wrong, with the message of the command.
