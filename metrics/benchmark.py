@@ -9,8 +9,10 @@ from __future__ import annotations
 import abc
 import math
 import multiprocessing
+import os
 import re
 import subprocess
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
@@ -65,6 +67,13 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, UnicodeDecodeError) or text == "Invalid UTF-8 encoded string":
         return "a text is not UTF-8"
     return text or type(error).__name__
+
+
+def error_with_place(error: Exception) -> str:
+    """Returns the type and the message of an error, and the line that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
+    return f"{type(error).__name__}: {error_text(error)} at {place}"
 
 
 def finite_number(what: str, name: str, value: Any) -> float:
@@ -156,9 +165,9 @@ class MetricSpec:
     metrics exactly one is: the report lists the worst samples by it.
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
     denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
-    ` + ` between them; a `*` in it matches any text, and the placeholder of a family the member. It determines
-    how many samples, or clusters, the metric is based on (`metrics.statistics.measured`). Without one the metric
-    has no interval.
+    ` + ` between them; a `*` in it matches any text. For a member of a family, the word in the placeholder becomes
+    that of the member: `support[CLASS]` is `support[pie]`, with its brackets. It determines how many samples, or
+    clusters, the metric is based on (`metrics.statistics.measured`). Without one the metric has no interval.
     per_sample: what each sample that counts adds to the denominator, if that is always the same.
     classes: for a mean over classes with equal weights, however few samples a class has: the family whose members have
     the number of samples of each class as denominators, such as `task1.recall[CLASS]`.

@@ -15,6 +15,7 @@ import re
 import sys
 import threading
 from importlib.metadata import entry_points
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
         problem = f"it cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
         raise BrokenBenchmark(f"the benchmark {where}: {problem}") from error
     if problem:
-        raise BrokenBenchmark(f"the benchmark {where}: {problem}")
+        raise BrokenBenchmark(f"the benchmark {where}: {' '.join(problem.split())}")
     if of_file:
         loaded.file = f"{Path(module).resolve()}:{attribute}"
         loaded.file_digest = _digest(Path(module).read_bytes())
@@ -147,7 +148,8 @@ def _problem(kind: Any) -> str:
     """Returns why a class is not a benchmark that can run; empty if it is."""
     import msgspec
 
-    from .benchmark import Benchmark, MetricSpec
+    from .benchmark import Benchmark, MetricSpec, error_text, record_fields
+    from .scoring import CONTENT_COLUMNS, SLICE_PREFIX, TEXT_COLUMNS
 
     if not (isinstance(kind, type) and issubclass(kind, Benchmark)):
         return "it is not a class derived from beamscore.metrics.benchmark.Benchmark"
@@ -159,21 +161,50 @@ def _problem(kind: Any) -> str:
         record = getattr(kind, name)
         if not (isinstance(record, type) and issubclass(record, msgspec.Struct)):
             return f"{name} is not a msgspec.Struct"
+        try:
+            record_fields(record)
+        except Exception as error:  # noqa: BLE001 - an annotation may be anything
+            return f"{name}: {type(error).__name__}: {error_text(error)}"
     for name in ("metrics", "sample_metrics"):
         specs = getattr(kind, name)
         if not isinstance(specs, tuple) or not specs or not all(isinstance(spec, MetricSpec) for spec in specs):
             return f"{name} is not a tuple of MetricSpec"
+        names = [spec.name for spec in specs]
+        for spec in specs:
+            if names.count(spec.name) > 1:
+                return f"{name}: {spec.name} is declared twice"
+            if not _are_bounds(spec.bounds):
+                return (
+                    f"{name}: {spec.name}: bounds: found {spec.bounds!r:.80}; allowed: (low, high), None for no bound"
+                )
+    if not kind.main_metrics():
+        return "metrics: none of them has main=1"
+    for name in kind.sample_metric_names():
+        if name in (*TEXT_COLUMNS, *CONTENT_COLUMNS) or name.startswith(SLICE_PREFIX):
+            return f"sample_metrics: {name} is another column of the samples; give the metric another name"
     if sum(spec.main is not None for spec in kind.sample_metrics) != 1:
         return "sample_metrics: exactly one of them has main=1"
     try:
         options = kind.options_type()
     except TypeError as error:
         return f"options_type: each option needs a default ({error})"
+    if not isinstance(getattr(kind(options), "options", None), kind.options_type):
+        return "__init__: it does not call super().__init__(options)"
     return _values_problem(kind, options)
+
+
+def _are_bounds(bounds: Any) -> bool:
+    """Returns whether a metric may have these bounds: a tuple of two, each a number or None, in order."""
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        return False
+    numbers = [each for each in bounds if each is not None]
+    return all(isinstance(each, Real) for each in numbers) and (len(numbers) < 2 or numbers[0] < numbers[1])
 
 
 def _values_problem(kind: Any, options: Any) -> str:
     """Returns in what `values` and the declared metrics do not agree; empty if they do."""
+    from .benchmark import error_with_place
+    from .statistics.measured import denominator_terms
     from .statistics.sum_table import metric_values
     from .statistics.sums import Sums
 
@@ -188,7 +219,10 @@ def _values_problem(kind: Any, options: Any) -> str:
             read.add(name)
             return self.total
 
-    returned = kind(options).values(Alike())
+    try:
+        returned = kind(options).values(Alike())
+    except Exception as error:  # noqa: BLE001 - it is the code of the user
+        return f"values (without samples): {error_with_place(error)}"
     try:
         values = metric_values(returned)
     except ValueError as error:
@@ -196,14 +230,18 @@ def _values_problem(kind: Any, options: Any) -> str:
     Alike.total = 1.0
     with contextlib.suppress(Exception):  # the sums may be inconsistent
         values |= kind(options).values(Alike())
+    names = [spec.name for spec in kind.metrics]
     for name in values:
-        if kind.spec_of(name) is None:
-            return f"values: {name} is not declared in metrics{nearest(name, [spec.name for spec in kind.metrics])}"
+        spec = kind.spec_of(name)
+        if spec is None:
+            return f"values: {name} is not declared in metrics{nearest(name, names)}"
+        for term in denominator_terms(spec, name) if spec.denominator else ():
+            # A pattern may name statistics of samples alone.
+            if isinstance(term, str) and term not in read:
+                return f"metrics: {name}: values does not read the denominator {term}{nearest(term, read)}"
     for spec in kind.metrics:
         if "[" not in spec.name and spec.name not in values:
             return f"metrics: {spec.name} is not returned by values{nearest(spec.name, values)}"
-        terms = [] if "[" in spec.denominator or "*" in spec.denominator else spec.denominator.split(" + ")
-        for term in terms if spec.denominator else []:
-            if term not in read:
-                return f"metrics: {spec.name}: values does not read the denominator {term}{nearest(term, read)}"
+        if spec.classes and kind.spec_of(spec.classes) is None:
+            return f"metrics: {spec.name}: classes: {spec.classes} is not declared{nearest(spec.classes, names)}"
     return ""

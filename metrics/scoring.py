@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Literal
 
@@ -21,6 +19,7 @@ from .benchmark import (
     ResultT,
     SampleScore,
     error_text,
+    error_with_place,
     finite_number,
     place_of,
 )
@@ -39,6 +38,12 @@ RESERVED_COUNTS = frozenset(
     }
 )
 """What else the coverage of a run holds; a name with a dot is that of a status."""
+
+
+SLICE_PREFIX = "slice."
+TEXT_COLUMNS = ("sample_id", "system", "status", "prediction_status", "unit")
+CONTENT_COLUMNS = ("statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash")
+"""The columns of the rows of a run, but for its slices, `slice.NAME`, and for the per-sample metrics."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -168,10 +173,7 @@ def _in_batches(
             if len(batch) > 1:
                 results += _in_batches(benchmark, batch, function, what, 1)
                 continue
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
-            reason = f"{what} failed: {type(error).__name__}: {error_text(error)} at {place}"
-            results.append(RejectedRecord("sample", reason))
+            results.append(RejectedRecord("sample", f"{what} failed: {error_with_place(error)}"))
     return results
 
 
@@ -182,6 +184,7 @@ def _checked(result: Any, declared: Set[str]) -> Result:
     """
     if isinstance(result, RejectedRecord):
         return result
+    part = ""
     try:
         if not isinstance(result, SampleScore):
             raise TypeError(f"the benchmark returned {type(result).__name__} instead of a SampleScore")
@@ -197,12 +200,13 @@ def _checked(result: Any, declared: Set[str]) -> Result:
         _check_names("coverage", result.coverage)
         for name, count in result.coverage.items():
             _check_count(name, count)
+        part = "details: "
         details = msgspec.Raw(_DETAILS.encode(result.details))
         return SampleScore(dict(result.statistics), metrics, details, dict(result.coverage))
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - a score may hold anything, with methods of the user
-        return RejectedRecord("sample", error_text(error))
+        return RejectedRecord("sample", part + error_text(error))
 
 
 def _check_names(what: str, numbers: Any) -> None:

@@ -125,6 +125,14 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         assert len(set(threads.map(benchmark_class, ["slow.py:WER"] * 4))) == 1
 
 
+OF_SAMPLES = 'MetricSpec("word_error_rate", "word edits / words",'
+FAMILY = """metrics = (MetricSpec("recall[C]", "", main=1, denominator="of [C]"),)
+
+    def values(self, sums): return {"recall[a]": sums["of a"]}
+
+    def _("""
+
+
 @pytest.mark.parametrize(
     ("given", "instead", "said"),
     [
@@ -147,7 +155,25 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         ("    metrics = (", "    metrics = ('wer',); _ = (", "metrics is not a tuple of MetricSpec"),
         ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
-        ('sums["words"])', 'sums["words"]), "x": 1 / sums["edits"]', "it cannot be loaded: ZeroDivisionError"),
+        (
+            "return {",
+            "1 / sums['edits']; return {",
+            "values (without samples): ZeroDivisionError: float division by zero ",
+        ),
+        ("text: str", 'text: "strr"', "truth_type: NameError: name 'strr' is not defined"),
+        (
+            "    def score_",
+            "    def __init__(self, options): ...\n\n    def score_",
+            "__init__: it does not call super()",
+        ),
+        ("    metrics = (", "    metrics = (MetricSpec('a', ''),); _ = (", "metrics: none of them has main=1"),
+        ('("exact_match"', '("word_error_rate"', "metrics: word_error_rate is declared twice"),
+        ("bounds=(0.0, None), main=1, ", "bounds=0, main=1, ", "metrics: word_error_rate: bounds: found 0; allowed: "),
+        ("(0.0, None), main=1)", "(1.0, 0.0), main=1)", "sample_metrics: word_error_rate: bounds: found (1.0, 0.0)"),
+        (OF_SAMPLES, 'MetricSpec("unit", "",', "sample_metrics: unit is another column of the samples"),
+        (OF_SAMPLES, 'MetricSpec("slice.a", "",', "sample_metrics: slice.a is another column of the samples"),
+        ("per_sample=1", 'classes="exact[W]"', "metrics: exact_match: classes: exact[W] is not declared"),
+        ("def values(", FAMILY, "metrics: recall[a]: values does not read the denominator of [a] (did you mean of a?)"),
         (EXACT, 'float("nan")', "values: exact_match: found nan; allowed: a finite number or None (without samples)"),
         (EXACT, 'sums["exact"] > 1', "values: exact_match: found False; allowed: a finite number or None"),
         ("return {", "return None, {", "values: found (None, {'"),

@@ -21,21 +21,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..metrics.benchmark import SampleScore
-from ..metrics.scoring import Outcome, Status
+from ..metrics.scoring import CONTENT_COLUMNS, TEXT_COLUMNS, Outcome, Status
+from ..metrics.scoring import SLICE_PREFIX as SLICE_PREFIX
 from .hashes import row_hash
 from .io.storage import open_file
 from .records import EARLIER_ROWS, MSGPACK, REUSED_ROWS, Encoding, InputProblem
 from .scored import WITHOUT_FIELDS, DecodedSample, PairedSample, ScoredSample
 
 ROWS_PER_READ = 2048
-SLICE_PREFIX = "slice."
-_TEXTS = ("sample_id", "system", "status", "prediction_status", "unit")
-_CONTENTS = ("statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash")
 
 
 def column_type(name: str) -> Any:
     """Returns the Arrow type of a column: text, unless it is a per-sample metric."""
-    is_text = name.startswith(SLICE_PREFIX) or name in (*_TEXTS, *_CONTENTS)
+    is_text = name.startswith(SLICE_PREFIX) or name in (*TEXT_COLUMNS, *CONTENT_COLUMNS)
     return pa.string() if is_text else pa.float64()
 
 
@@ -48,7 +46,7 @@ def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> 
     of the summary. truth_hash, prediction_hash: see transforms.hashes; null without a record. details: JSON.
     row_hash: see transforms.hashes.row_hash.
     """
-    names = [*_TEXTS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *_CONTENTS]
+    names = [*TEXT_COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *CONTENT_COLUMNS]
     return pa.schema([(name, column_type(name)) for name in names])
 
 

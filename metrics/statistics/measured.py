@@ -234,7 +234,7 @@ def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int])
     `task1.recall[CLASS]`, is `task1.confusion[pie|...]` for `task1.recall[pie]`, with anything after the bar.
     """
     columns: list[int] = []
-    for term in _terms(spec, metric):
+    for term in denominator_terms(spec, metric):
         if isinstance(term, str):
             columns += [names[term]] if term in names else []
         else:
@@ -243,7 +243,7 @@ def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int])
 
 
 @lru_cache(maxsize=16384)
-def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
+def denominator_terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
     """Returns the statistics that the denominator of a metric names: a name, or a pattern of many."""
     member, word = "", _NOTHING
     if placeholder := PLACEHOLDER.search(spec.name):

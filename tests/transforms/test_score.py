@@ -301,8 +301,10 @@ def test_what_is_no_score_rejects_its_sample_alone() -> None:
     ):
         assert settled(error).startswith(said)
     assert settled() == "the benchmark returned NoneType instead of a SampleScore"
-    assert settled(details=object()) == "Encoding objects of type object is unsupported"
-    assert settled(details="\ud800").startswith("'utf-8' codec can't encode character '\\ud800' in position 0: ")
+    assert settled(details=object()) == "details: Encoding objects of type object is unsupported"
+    assert settled(details="\ud800").startswith(
+        "details: 'utf-8' codec can't encode character '\\ud800' in position 0: "
+    )
 
 
 def test_a_batch_of_the_wrong_length_is_scored_one_by_one_or_rejected_with_the_class() -> None:
