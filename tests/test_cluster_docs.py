@@ -25,7 +25,7 @@ from beamscore.metrics.registry import benchmark_names
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.runners import launch
-from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
+from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB, SHUFFLE_BUFFERS
 from tests.pipelines.runners.test_dataflow_template import PARAMETERS
 from tests.test_docs_examples import blocks
 
@@ -91,6 +91,7 @@ def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
         for end in ("min", "max"):
             assert configured[f"taskmanager.memory.network.{end}"] == f"{slots * NETWORK_MIB}m"
         assert configured["taskmanager.memory.task.off-heap.size"] == f"{slots * OFF_HEAP_MIB // 1024}g"
+        assert int(configured["taskmanager.network.sort-shuffle.min-buffers"]) == SHUFFLE_BUFFERS
         assert configured["restart-strategy.type"] == "fixed-delay"
         assert configured["cluster.uncaught-exception-handling"] == "FAIL"
 

@@ -19,6 +19,7 @@ START_SECONDS = 120
 # The memory of a TaskManager: for Flink itself, on the heap and as much off it, and for each slot.
 FRAMEWORK_MIB = 128
 HEAP_MIB, OFF_HEAP_MIB, NETWORK_MIB, MANAGED_MIB = 640, 512, 192, 256
+SHUFFLE_BUFFERS = 64
 
 # Flink and the libraries within it reach into these packages of Java.
 OPEN = [
@@ -219,6 +220,8 @@ def _settings(folder: Path, rest: int, rpc: int, blobs: int, slots: int) -> dict
         "taskmanager.memory.framework.off-heap.size": f"{FRAMEWORK_MIB}m",
         "taskmanager.memory.task.off-heap.size": f"{slots * OFF_HEAP_MIB}m",
         **dict.fromkeys((f"taskmanager.memory.network.{end}" for end in ("min", "max")), f"{slots * NETWORK_MIB}m"),
+        # Pipelines that an evaluation is part of have many shuffles; each takes 512 buffers, 16 MiB, by default.
+        "taskmanager.network.sort-shuffle.min-buffers": SHUFFLE_BUFFERS,
         "taskmanager.memory.managed.size": f"{slots * MANAGED_MIB}m",
         "taskmanager.memory.jvm-metaspace.size": "512m",
         **dict.fromkeys((f"taskmanager.memory.jvm-overhead.{end}" for end in ("min", "max")), "192m"),

@@ -107,7 +107,9 @@ def test_an_embedded_evaluation_has_the_sums_of_the_command(cluster: FlinkCluste
             | f"Parse {path.stem}" >> beam.Map(json.loads)
             for path in sides
         }
-        _ = collections | beamscore.Evaluate("chart", slices=["source"], output=str(output))
+        found = collections | beamscore.Evaluate("chart", slices=["source"], output=str(output))
+        for name in ("metrics", "samples", "rejected"):
+            _ = getattr(found, name) | f"Write {name}" >> beam.io.WriteToText(str(tmp_path / name))
     there = Run(0, "", "", output)
     assert there.sums["systems"] == here.sums["systems"]
     assert there.summary["systems"] == here.summary["systems"]
