@@ -157,6 +157,15 @@ class Evaluate(beam.PTransform):
             if side not in (*_SIDES, *predictions):
                 raise ValueError(f"unpack.{side}: there is no such side; there are {', '.join(predictions)}")
         inputs = Inputs(configuration, (), tuple(predictions), configuration.truth_columns())
+    def __ror__(self, left: Any, label: str | None = None) -> Any:
+        """Refuses a side that is several collections, which Beam would take for records."""
+        sides = _by_name(left)
+        for name, side in sides.items() if isinstance(sides, Mapping) else ():
+            several = isinstance(side, (tuple, list)) and any(isinstance(each, beam.PCollection) for each in side)
+            if several or isinstance(side, beam.pvalue.DoOutputsTuple):
+                raise TypeError(f"{name}: these are several collections; give one of them, such as predictions.good")
+        return super().__ror__(left, label)
+
         plan = self._plan(configuration, inputs, truths.pipeline) if self._output else None
         read = self._read(inputs, [truths, *predictions.values()])
         evaluated: Evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
@@ -200,13 +209,18 @@ _SIDES = (GROUND_TRUTH_FIELDS, PREDICTION_FIELDS)
 
 def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
     """Returns the collection of ground truth, and the collections of predictions by system."""
-    if isinstance(sides, (tuple, list)) and len(sides) == 2:
-        sides = {GROUND_TRUTH_FIELDS: sides[0], DEFAULT_SYSTEM: sides[1]}
+    sides = _by_name(sides)
     if not isinstance(sides, Mapping) or not all(isinstance(each, beam.PCollection) for each in sides.values()):
         raise TypeError(
             "Evaluate takes {'ground_truth': PCollection, NAME: PCollection, ...} or a pair (truths, predictions)"
         )
     predictions = dict(sides)
+def _by_name(sides: Any) -> Any:
+    """Returns a pair of sides as a mapping, all else as it is."""
+    is_pair = isinstance(sides, (tuple, list)) and len(sides) == 2
+    return {GROUND_TRUTH_FIELDS: sides[0], DEFAULT_SYSTEM: sides[1]} if is_pair else sides
+
+
     truths = predictions.pop(GROUND_TRUTH_FIELDS, None)
     if truths is None or not predictions:
         raise ValueError(

@@ -233,6 +233,8 @@ def of_mine(change: Any) -> Any:
         (dict, {"unpack": {"mien": dict}}, r"unpack\.mien: there is no such side"),
         (lambda both: both["mine"], {}, "Evaluate takes"),
         (lambda both: (both["mine"],), {}, "Evaluate takes"),
+        (of_mine(lambda mine: mine | beam.ParDo(_collect, "").with_outputs()), {}, "mine: these are several coll"),
+        (of_mine(lambda mine: [mine, mine]), {}, "mine: these are several collections"),
         (dict, {"output": __file__}, "output"),
         (dict, {"benchmark": dict}, r"the benchmark must be a name or FILE\.py:CLASS, not <class 'dict'>"),
         # The checks of the arguments are those of the command.
