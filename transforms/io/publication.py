@@ -293,8 +293,9 @@ def publish(
             with _committing:
                 write_file(posixpath.join(folder, layout.last), last, may_publish)
         elif read_bytes(posixpath.join(folder, layout.main or layout.last)) != files[layout.main or layout.last]:
-            # A second attempt makes the same.
-            raise InputProblem(f"--output {output}: this pipeline has published another result there; build it again")
+            # A second attempt makes the same, unless what it reads changes, as predictions do that it samples anew.
+            advice = "build and run it again, or write sampled predictions to files first"
+            raise InputProblem(f"--output {output}: this pipeline has published another result there; {advice}")
     except OSError as error:
         may_publish()
         raise output_problem(output, error) from error
