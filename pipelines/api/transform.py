@@ -329,10 +329,17 @@ def unpack_inference(element: Any) -> dict[str, Any]:
     """Returns the record of a PredictionResult of Beam's RunInference: the output of the model, with the sample_id.
 
     The output is a record; its `sample_id`, if absent, is the key of a keyed model handler, otherwise that of the
-    example. Raises TypeError if the output is not a record, AttributeError if the element is not a PredictionResult.
+    example, and its `repeat`, if absent, that of the example, if it has one. Raises TypeError if the output is not a
+    record, AttributeError if the element is not a PredictionResult.
     """
     key, result = element if isinstance(element, tuple) and not hasattr(element, "inference") else (None, element)
     record = fields_of(result.inference)
     if record.get("sample_id") is None:
         record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
     return record
+    if record.get("repeat") is None:
+        example = result.example
+        repeat = example.get("repeat") if isinstance(example, Mapping) else getattr(example, "repeat", None)
+        # Arrays have a method of this name.
+        if repeat is not None and not callable(repeat):
+            record["repeat"] = repeat

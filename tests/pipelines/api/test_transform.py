@@ -340,10 +340,11 @@ def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("element", "expected"),
     [
-        (PredictionResult({"sample_id": "a", "x": 1}, {"text": "t"}), {"sample_id": "a", "text": "t"}),
-        (("key", PredictionResult("image", {"text": "t", "sample_id": None})), {"sample_id": "key", "text": "t"}),
+        (PredictionResult({"sample_id": "a", "repeat": 0, "x": 1}, {}), {"sample_id": "a", "repeat": 0}),
+        (("key", PredictionResult(np.zeros(2), {"text": "t", "sample_id": None})), {"sample_id": "key", "text": "t"}),
         (PredictionResult("image", {"sample_id": "own", "text": "t"}), {"sample_id": "own", "text": "t"}),
-        (("key", PredictionResult("image", {"sample_id": "own"})), {"sample_id": "own"}),
+        (("key", PredictionResult(beam.Row(repeat="r"), {"repeat": None})), {"sample_id": "key", "repeat": "r"}),
+        (("key", PredictionResult({"repeat": 1}, {"sample_id": "o", "repeat": 2})), {"sample_id": "o", "repeat": 2}),
     ],
 )
 def test_a_prediction_result_is_unpacked(element: Any, expected: dict[str, Any]) -> None:
