@@ -26,9 +26,11 @@ from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_
 from ...transforms.rows import exact_statistics
 from ...transforms.scored import ScoredSample
 from ...transforms.totals import ComputedSlice
+from ..config.errors import UsageError, as_usage_error
 from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration, predictions_of
 from ..evaluate import EvaluationPlan, PublishRun
 from ..inputs.inputs import Inputs
+from ..runners.reachable import check_reachable
 from ..runs.causes import unscored_systems
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run
@@ -139,24 +141,22 @@ class Evaluate(beam.PTransform):
         self._check = partial(check_arguments, benchmark, limits=limits, **arguments)
         if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
             raise ValueError(f"buckets: must be a whole number from 1 to {MAX_BUCKETS}, not {buckets!r}")
-        self._unpack = {PREDICTION_FIELDS: unpack} if callable(unpack) else dict(unpack or {})
+        by_side: Any = {PREDICTION_FIELDS: unpack} if callable(unpack) else {} if unpack is None else unpack
+        if not isinstance(by_side, Mapping):
+            kinds = "a function or a mapping of sides to functions"
+            raise ValueError(f"unpack: must be {kinds}, not {type(unpack).__name__}")
+        self._unpack = dict(by_side)
         for side, function in self._unpack.items():
             if not callable(function):
                 raise ValueError(f"unpack.{side}: must be a function, not {type(function).__name__}")
+        if output == "":
+            raise ValueError("output: the path is empty; give a folder, or None to publish nothing")
         self._buckets = buckets
         self._output = output
         # The names of the sides are known only with the collections; all else is checked here.
         named = dict.fromkeys([*(arguments.get("fields") or {}), *self._unpack])
         self._check(systems=[name for name in named if name not in _SIDES] or [DEFAULT_SYSTEM])
 
-    def expand(self, sides: Any) -> Evaluation:
-        """Encodes both sides, evaluates, and converts the result to rows; publishes it if there is an output."""
-        truths, predictions = _sides(sides)
-        configuration = self._check(systems=list(predictions))
-        for side in self._unpack:
-            if side not in (*_SIDES, *predictions):
-                raise ValueError(f"unpack.{side}: there is no such side; there are {', '.join(predictions)}")
-        inputs = Inputs(configuration, (), tuple(predictions), configuration.truth_columns())
     def __ror__(self, left: Any, label: str | None = None) -> Any:
         """Refuses a side that is several collections, which Beam would take for records."""
         sides = _by_name(left)
@@ -166,7 +166,15 @@ class Evaluate(beam.PTransform):
                 raise TypeError(f"{name}: these are several collections; give one of them, such as predictions.good")
         return super().__ror__(left, label)
 
-        plan = self._plan(configuration, inputs, truths.pipeline) if self._output else None
+    def expand(self, sides: Any) -> Evaluation:
+        """Encodes both sides, evaluates, and converts the result to rows; publishes it if there is an output."""
+        truths, predictions = _sides(sides)
+        configuration = self._check(systems=list(predictions))
+        for side in self._unpack:
+            if side not in (*_SIDES, *predictions):
+                raise ValueError(f"unpack.{side}: there is no such side; there are {', '.join(predictions)}")
+        inputs = Inputs(configuration, (), tuple(predictions), configuration.truth_columns())
+        plan = None if self._output is None else self._plan(configuration, inputs, truths.pipeline)
         read = self._read(inputs, [truths, *predictions.values()])
         evaluated: Evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
         if plan is not None:
@@ -189,11 +197,12 @@ class Evaluate(beam.PTransform):
             # Workers may have another current folder.
             output = os.path.abspath(output)
         try:
+            check_reachable([output])
             prepare_output(output)
             with output_problems(output):
                 check_foreign(output, LAYOUT)
-        except InputProblem as error:
-            raise ValueError(error.message) from None
+        except (UsageError, InputProblem) as error:
+            raise ValueError(str(as_usage_error(error))) from None
         outputs, place = _OUTPUTS.setdefault(pipeline, set()), place_of(output)
         if place in outputs:
             raise ValueError(f"output {output}: another Evaluate of this pipeline publishes there; give another output")
@@ -207,6 +216,12 @@ class Evaluate(beam.PTransform):
 _SIDES = (GROUND_TRUTH_FIELDS, PREDICTION_FIELDS)
 
 
+def _by_name(sides: Any) -> Any:
+    """Returns a pair of sides as a mapping, all else as it is."""
+    is_pair = isinstance(sides, (tuple, list)) and len(sides) == 2
+    return {GROUND_TRUTH_FIELDS: sides[0], DEFAULT_SYSTEM: sides[1]} if is_pair else sides
+
+
 def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
     """Returns the collection of ground truth, and the collections of predictions by system."""
     sides = _by_name(sides)
@@ -215,12 +230,6 @@ def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
             "Evaluate takes {'ground_truth': PCollection, NAME: PCollection, ...} or a pair (truths, predictions)"
         )
     predictions = dict(sides)
-def _by_name(sides: Any) -> Any:
-    """Returns a pair of sides as a mapping, all else as it is."""
-    is_pair = isinstance(sides, (tuple, list)) and len(sides) == 2
-    return {GROUND_TRUTH_FIELDS: sides[0], DEFAULT_SYSTEM: sides[1]} if is_pair else sides
-
-
     truths = predictions.pop(GROUND_TRUTH_FIELDS, None)
     if truths is None or not predictions:
         raise ValueError(
@@ -336,10 +345,10 @@ def unpack_inference(element: Any) -> dict[str, Any]:
     record = fields_of(result.inference)
     if record.get("sample_id") is None:
         record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
-    return record
     if record.get("repeat") is None:
         example = result.example
         repeat = example.get("repeat") if isinstance(example, Mapping) else getattr(example, "repeat", None)
         # Arrays have a method of this name.
         if repeat is not None and not callable(repeat):
             record["repeat"] = repeat
+    return record

@@ -236,6 +236,8 @@ def of_mine(change: Any) -> Any:
         (of_mine(lambda mine: mine | beam.ParDo(_collect, "").with_outputs()), {}, "mine: these are several coll"),
         (of_mine(lambda mine: [mine, mine]), {}, "mine: these are several collections"),
         (dict, {"output": __file__}, "output"),
+        (dict, {"output": ""}, "output: the path is empty"),
+        (dict, {"output": "azfs://account/container/out"}, "azfs:// need a package that is not installed"),
         (dict, {"benchmark": dict}, r"the benchmark must be a name or FILE\.py:CLASS, not <class 'dict'>"),
         # The checks of the arguments are those of the command.
         (dict, {"fields": {"mine": {"txt": "a"}}}, r"fields\.mine\.txt: the run reads no such field \(did you mean te"),
@@ -245,6 +247,7 @@ def of_mine(change: Any) -> Any:
         (dict, {"processes": 2}, "Evaluate has no argument processes"),
         (dict, {"buckets": True}, "buckets: must be a whole number"),
         (dict, {"unpack": {"mine": "text"}}, r"unpack\.mine: must be a function"),
+        (dict, {"unpack": "text"}, "unpack: must be a function or a mapping of sides to functions, not str"),
     ],
 )
 def test_wrong_sides_and_arguments_are_refused_before_the_pipeline_runs(
