@@ -163,11 +163,13 @@ def test_bad_rows_of_parquet_are_quarantined(tmp_path: Path) -> None:
         (8, 9, "brackets", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
     ]
     assert quarantine[4].text == "null", "nothing of it was made a record"
-    store(path, [{"sample_id": 7}])
+    store(path, [{"sample_id": 7}, {"sample_id": None}])
     strings_only = {0: dataclasses.replace(COLUMNS[0], fields=FieldMap(integer_ids=False))}
-    (entry,) = read(path, columns=strings_only)[1]
     assert list(read(path)[0]) == ["7"]
-    assert entry.error == "sample_id must be a string; set sample_id_type: any to accept integers: it is int"
+    assert [entry.error for entry in read(path, columns=strings_only)[1]] == [
+        "sample_id must be a string; set sample_id_type: any to accept integers: it is int",
+        "sample_id must be a string: it is null",
+    ]
 
 
 @settings(max_examples=60)

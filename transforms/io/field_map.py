@@ -237,8 +237,10 @@ def wrong_length(sample_id: str) -> str | None:
 
 def about_sample_id(problem: str, integers: bool) -> str:
     """Returns why a record has no sample_id. problem: of msgspec. integers: whether a sample_id may be one."""
-    kind = "a string or an integer" if integers else "a string; set sample_id_type: any to accept integers"
-    return f"sample_id must be {kind}: {problem}"
+    kind = "a string or an integer" if integers else "a string"
+    is_integer = re.search(r"\bint\b", problem) is not None
+    advice = "; set sample_id_type: any to accept integers" if is_integer and not integers else ""
+    return f"sample_id must be {kind}{advice}: {problem}"
 
 
 def fields_of(record: Any) -> dict[str, Any]:
