@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -121,6 +121,13 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     read = plan.inputs.read(pipeline)
     streams = {name: read[name] for name in RECORD_STREAMS}
     streams["records"] = _with_rows(pipeline, plan, read.records)
+    # Each later step would hold the paths of all files, and a graph has a limit of 10 MB.
+    plan = replace(
+        plan,
+        inputs=replace(plan.inputs, files=()),
+        reuse=plan.reuse and replace(plan.reuse, files=()),
+        earlier=plan.earlier and replace(plan.earlier, files=()),
+    )
     evaluated = streams | "Evaluate" >> EvaluateRecords(core_of(plan.configuration, plan.systems, plan.reuse))
     _ = evaluated | "Publish" >> PublishRun(plan)
 

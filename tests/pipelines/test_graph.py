@@ -127,4 +127,4 @@ def test_ten_thousand_files_fit_in_a_graph(submitted: list[Any]) -> None:
     """Dataflow takes graphs of up to 10 MB; each file adds as much."""
     few, many = (graph_of(submitted, files=files).ByteSize() for files in (2, 1002))
     assert few < 300_000
-    assert 0 < (many - few) / 1000 < 270
+    assert 0 < (many - few) / 1000 < 95
