@@ -16,7 +16,8 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
@@ -144,9 +145,6 @@ class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
     prediction: PredictionT | None
 
 
-PairT = TypeVar("PairT", bound=Pair[Any, Any])
-
-
 class DrawnPair(Pair[TruthT, PredictionT], Generic[TruthT, PredictionT], frozen=True):
     """One sample to draw; see `Benchmark.draw`."""
 
@@ -268,7 +266,9 @@ class SampleScore(msgspec.Struct, frozen=True):
     coverage: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
-def for_each(pairs: Sequence[PairT], function: Callable[[PairT], ResultT]) -> list[ResultT | RejectedRecord]:
+def for_each(
+    pairs: Sequence[Pair[TruthT, PredictionT]], function: Callable[[TruthT, PredictionT | None], ResultT]
+) -> list[ResultT | RejectedRecord]:
     """Returns the result of `function` for each pair, in order, or the RejectedRecord that it raised.
 
     A RejectedRecord is returned without its traceback, whose frames would keep everything computed for the batch alive.
@@ -276,7 +276,7 @@ def for_each(pairs: Sequence[PairT], function: Callable[[PairT], ResultT]) -> li
     results: list[ResultT | RejectedRecord] = []
     for pair in pairs:
         try:
-            results.append(function(pair))
+            results.append(function(pair.truth, pair.prediction))
         except RejectedRecord as rejected:
             rejected.__traceback__ = rejected.__cause__ = rejected.__context__ = None
             results.append(rejected)
@@ -347,7 +347,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
         The default scores one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        return for_each(pairs, lambda pair: self.score_sample(pair.truth, pair.prediction))
+        return for_each(pairs, self.score_sample)
 
     def take_timings(self) -> Mapping[str, int]:
         """Returns the microseconds on the clock that each of `timed` took in this process since the last call.
@@ -434,9 +434,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
         The default draws one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        return for_each(
-            pairs, lambda pair: self.draw(pair.truth, pair.prediction, details=pair.details, image=pair.image)
-        )
+        drawings = (for_each([each], partial(self.draw, details=each.details, image=each.image)) for each in pairs)
+        return list(chain.from_iterable(drawings))
 
 
 AnyBenchmark = Benchmark[Any, Any, Any]

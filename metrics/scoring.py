@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +14,6 @@ from .benchmark import (
     Benchmark,
     DrawnPair,
     Pair,
-    PairT,
     RejectedRecord,
     ResultT,
     SampleScore,
@@ -29,6 +28,7 @@ from .statistics.sums import MAX_STATISTIC
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]
 Result = SampleScore | RejectedRecord
+PairT = TypeVar("PairT", bound=Pair[Any, Any])
 ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
 
 RESERVED_COUNTS = frozenset(
