@@ -27,7 +27,7 @@ from .blocks import Block, BlockFolder, KeyedRecord, at_end, sorted_on_disk, unp
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
 from .rows import SampleRow
-from .sample_changes import SIDES, ChangeCounter, ChangePlan
+from .sample_changes import RUN_SIDES, ChangeCounter, ChangePlan
 from .slice_labels import Slice, slices_of
 
 BASELINE, CANDIDATE = 0, 1
@@ -201,7 +201,7 @@ def _paired(ordered: Iterable[KeyedRecord]) -> Iterator[list[SampleRow | None]]:
         rows: list[SampleRow | None] = [None, None]
         for record in (EncodedRecord(encoded) for _, encoded in records):
             if rows[record.side] is not None:
-                name = SIDES[record.side]
+                name = RUN_SIDES[record.side]
                 raise InputProblem(f"the {name} has two rows of sample {key.decode()}: its folder samples/ is damaged")
             rows[record.side] = _ROW.decode(record.payload)
         yield rows

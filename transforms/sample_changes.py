@@ -29,7 +29,7 @@ from .repeats import prediction_of, worst_of
 from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
 from .scored import PairedSample
 
-SIDES = ("baseline", "candidate")
+RUN_SIDES = ("baseline", "candidate")
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
 """The ways in which samples change; the samples of each are counted for every per-sample metric.
 
@@ -54,7 +54,7 @@ class ChangePlan:
     def columns(self) -> list[str]:
         """Returns the names of the columns of a listed sample, in order."""
         names = ["status", *(spec.name for spec in self.specs)]
-        return ["sample_id", "change", "kind", *(f"{side}.{name}" for side in SIDES for name in names)]
+        return ["sample_id", "change", "kind", *(f"{side}.{name}" for side in RUN_SIDES for name in names)]
 
 
 ChangedSample = KeyedRecord
@@ -267,7 +267,7 @@ class GatherChanged(beam.PTransform):
             paired = (
                 self._records
                 | "Only" >> beam.FlatMap(only_samples, sample_ids).with_output_types(tuple[int, bytes])
-                | "Pair" >> PairBySample(SIDES, repeats=(0, 1) if self._repeats else ())
+                | "Pair" >> PairBySample(RUN_SIDES, repeats=(0, 1) if self._repeats else ())
             )
             worst = beam.pvalue.AsDict(details | "Worst" >> beam.MapTuple(_worst))
             pieces["records"] = paired.batches | "Records" >> beam.FlatMap(_records, worst)

@@ -13,6 +13,7 @@ from .records import ALL_TASKS, ChartOptions
 
 ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
 OMITTED: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
+"""The predictions that omit a task; the name in stored sums stays, so that those of earlier runs can be read."""
 
 RATES = {"f1": "F", "precision": "precision", "recall": "recall"}
 DENOMINATORS = {

@@ -19,7 +19,7 @@ from .regions import Region, read_line
 DETAIL_CHARACTERS = 200
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class LineComparison(msgspec.Struct, frozen=True):
     """Both lines in comparable form, their regions paired in order with the results, and how the texts differ.
 
     prediction: None if there is no prediction. text_difference: None if the texts around the molecules are equal.
@@ -35,7 +35,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 def compare_lines(
     truth: ChemistryTruth, prediction: ChemistryPrediction | None, options: ChemistryOptions, budget: Budget
-) -> Comparison:
+) -> LineComparison:
     """Reads both lines and compares their regions in order, and their texts.
 
     Atoms are numbered consecutively across both sides, the prediction first, as in the competition's tool.
@@ -62,7 +62,7 @@ def compare_lines(
         with budget.reading("prediction"):
             line = comparable_line(predicted, released, normalizes, budget)
     regions = zip_longest(truth_line.regions, line.regions if line else ())
-    return Comparison(
+    return LineComparison(
         truth_line,
         line,
         [(first, second, compare_regions(first, second, options, budget)) for first, second in regions],

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ..common.svg import EXTRA, MATCHED, MISSED, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
 from ..common.text import truncated
-from .comparison import Comparison
+from .comparison import LineComparison
 from .molecule import CIRCLE, CIRCLE_BOND, Molecule
 from .regions import Region
 
@@ -31,7 +31,7 @@ _SCRIPTS = {
 }
 
 
-def draw_lines(comparison: Comparison, image: ImageSize | None) -> str:
+def draw_lines(comparison: LineComparison, image: ImageSize | None) -> str:
     """Returns an SVG document; without a prediction, the ground truth is drawn without verdicts."""
     drawing, is_judged = Drawing(), comparison.prediction is not None
     drawing.legend(MARGIN, TEXT_HEIGHT, is_judged)

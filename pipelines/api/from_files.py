@@ -101,8 +101,8 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, condition)]
     entries = [entry for path in run.quarantine for entry in read_quarantine(path)]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
-    origin = RunToSave(narrowed(run, system.system), entries)
-    return result_of(pa.Table.from_batches(batches, schema), warnings, origin)
+    saved = RunToSave(narrowed(run, system.system), entries)
+    return result_of(pa.Table.from_batches(batches, schema), warnings, saved)
 
 
 def compare_runs(
@@ -135,8 +135,8 @@ def compare_runs(
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
     """Writes a result as a finished run; see `Result.save`."""
-    folder, run_id, (origin, entries) = os.fspath(path), new_run_id(), result.origin
-    run, (system,) = copy.copy(origin), origin.systems
+    folder, run_id, (run_to_save, entries) = os.fspath(path), new_run_id(), result.saved
+    run, (system,) = copy.copy(run_to_save), run_to_save.systems
     with (
         _as_python_errors(),
         owned_output(folder, Claim(run_id, Process.of(os.getpid())), LAYOUT),

@@ -56,7 +56,7 @@ class Result:
     each side by status, as in `summary.json`. samples: an Arrow table with a row for each sample, with the columns of
     `samples/*.parquet` of a run. rejected: the records that were not scored. sums: the exact sums behind the values, in
     units of 2**-52, as in `sums.json`. warnings: anomalies of the records, a line each, such as that nothing was
-    scored, and why. origin: what `save` writes.
+    scored, and why. saved: what `save` writes.
     """
 
     benchmark: str
@@ -69,7 +69,7 @@ class Result:
     sums: dict[str, int]
     warnings: list[str] = field(default_factory=list)
     main_metrics: tuple[str, ...] = ()
-    origin: RunToSave = field(kw_only=True, repr=False, compare=False)
+    saved: RunToSave = field(kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""

@@ -82,7 +82,7 @@ def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: Reuse
 
 
 class Totals:
-    """The scores so far, and what messages need of both sides; see pipelines.inputs.mismatch.Sides.
+    """The scores so far, and what messages need of both sides; see pipelines.inputs.mismatch.RecordSides.
 
     slices: the totals of each slice. outcomes: the counts of reading and pairing by side, see `ReadRecords`. seen: the
     first records of each side. rows: that of each sample, by its id. numbered: the number of samples paired by
@@ -433,9 +433,9 @@ class Scorer:
         self.close()
 
 
-def result_of(samples: pa.Table, warnings: list[str], origin: RunToSave) -> Result:
+def result_of(samples: pa.Table, warnings: list[str], saved: RunToSave) -> Result:
     """Returns the result of a run with one system."""
-    run, benchmark = origin.run, origin.run.configuration.benchmark
+    run, benchmark = saved.run, saved.run.configuration.benchmark
     ((system, overall),) = run.systems.items()
     return Result(
         benchmark.name,
@@ -448,12 +448,12 @@ def result_of(samples: pa.Table, warnings: list[str], origin: RunToSave) -> Resu
             Rejected(
                 "ground_truth" if each.side == "ground_truth" else "predictions", each.sample_id, each.error, each.cause
             )
-            for each in origin.quarantine
+            for each in saved.quarantine
         ],
         run.sums.systems[system].sums,
         warnings,
         tuple(benchmark.main_metrics()),
-        origin=origin,
+        saved=saved,
     )
 
 

@@ -67,7 +67,7 @@ class _Key(msgspec.Struct):
     sample_id: str
 
 
-class Sides(Protocol):
+class RecordSides(Protocol):
     """The two sides of a run: files (pipelines.inputs.inputs), or records in memory (pipelines.api.scorer)."""
 
     @property
@@ -86,18 +86,18 @@ NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
 
 
-def side_label(inputs: Sides, side: int) -> str:
+def side_label(inputs: RecordSides, side: int) -> str:
     """Returns the name of a side in messages."""
     return "ground truth" if side == GROUND_TRUTH else predictions_of(inputs.systems[side])
 
 
-def record_type(inputs: Sides, side: int) -> type[msgspec.Struct]:
+def record_type(inputs: RecordSides, side: int) -> type[msgspec.Struct]:
     """Returns the type that the benchmark decodes the records of a side to."""
     benchmark = inputs.configuration.benchmark
     return benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
 
 
-def other_records(inputs: Sides, side: int, first: FirstRecords, certain: bool = False) -> str | None:
+def other_records(inputs: RecordSides, side: int, first: FirstRecords, certain: bool = False) -> str | None:
     """Returns one line that says that no record of a side has a field of the benchmark; None if one may.
 
     first: the first records of the side. certain: whether the other records are known to have none either.
@@ -112,14 +112,14 @@ def other_records(inputs: Sides, side: int, first: FirstRecords, certain: bool =
     return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {shown_names(fields)}; {has}"
 
 
-def no_record(inputs: Sides, side: int) -> str:
+def no_record(inputs: RecordSides, side: int) -> str:
     """Returns one line that says that a side is empty."""
     settings = inputs.configuration.settings
     globs = settings.ground_truth if side == GROUND_TRUTH else settings.predictions[inputs.systems[side]]
     return f"{side_label(inputs, side)}: there is no record{' in ' if globs else ''}{', '.join(globs)}"
 
 
-def doubtful_sides(inputs: Sides) -> list[str]:
+def doubtful_sides(inputs: RecordSides) -> list[str]:
     """Returns a line for each side that is empty, or has no field of the benchmark in its first records."""
     lines = []
     for side in (GROUND_TRUTH, *range(len(inputs.systems))):
@@ -149,7 +149,7 @@ def without_values(configuration: Configuration, column: str) -> str:
     return f"no ground-truth record has a value in the column {printable(column)}, by which the run {use}"
 
 
-def _unfound(inputs: Sides, side: int, fields: Collection[str], names: Collection[str]) -> str:
+def _unfound(inputs: RecordSides, side: int, fields: Collection[str], names: Collection[str]) -> str:
     """Returns a hint at the places that the setting `fields` gives for fields of the benchmark; empty if it has none.
 
     No record has one of these fields.

@@ -16,7 +16,7 @@ from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import MAX_SHOWN_BYTES
-from ...transforms.sample_changes import SIDES, ChangedRecords, Text
+from ...transforms.sample_changes import RUN_SIDES, ChangedRecords, Text
 from .document import Card, CardSide
 from .samples import rounded
 from .text import drawable, one_line
@@ -83,7 +83,7 @@ def make_changed(
                 prediction,
                 details,
             )
-            for name, details, prediction in zip(SIDES, sample.details, sample.predictions, strict=True)
+            for name, details, prediction in zip(RUN_SIDES, sample.details, sample.predictions, strict=True)
         ]
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
         card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=sample.slices)
@@ -133,7 +133,7 @@ def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
         yield f"{name}: {_number(before.metrics[name])} → {_number(after.metrics.get(name))}"
     if len(moved) > MAX_WORDS:
         yield f"{len(moved) - MAX_WORDS} more metrics changed"
-    for name, lines in zip(SIDES, ((before.words, after.words), (after.words, before.words)), strict=True):
+    for name, lines in zip(RUN_SIDES, ((before.words, after.words), (after.words, before.words)), strict=True):
         yield from (f"only in the {name}: {line}" for line in (Counter(lines[0]) - Counter(lines[1])).elements())
 
 

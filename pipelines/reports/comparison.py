@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
-from ...transforms.sample_changes import SIDES
+from ...transforms.sample_changes import RUN_SIDES
 from ..config.errors import UsageError, error_line
 from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..inputs.inputs import Inputs, find_inputs
@@ -77,7 +77,7 @@ def _inputs(sides: Sequence[SystemRun]) -> Inputs:
     """
     before = sides[0].run.configuration
     predictions, fields = {}, {}
-    for name, (run, system) in zip(SIDES, sides, strict=True):
+    for name, (run, system) in zip(RUN_SIDES, sides, strict=True):
         settings = run.configuration.settings
         predictions[name] = settings.predictions.get(system, [])
         fields[name] = {**settings.fields.get(PREDICTION_FIELDS, {}), **settings.fields.get(system, {})}
@@ -124,7 +124,7 @@ def comparison_document(
     """Returns the document of a comparison without the samples that changed."""
     kind = type(benchmark)
     main = [name for name in benchmark.main_metrics() if name in comparison["metrics"]]
-    names = tuple(writable(f"{comparison[side]['run']}:{comparison[side]['system']}") for side in SIDES)
+    names = tuple(writable(f"{comparison[side]['run']}:{comparison[side]['system']}") for side in RUN_SIDES)
     compared = {name: compared_metric(kind, name, comparison) for name in comparison["metrics"]}
     differences = tuple(compared[name] for name in main)
     metrics = tuple(each.metric for each in differences)
@@ -133,17 +133,17 @@ def comparison_document(
     started = (run.get("started", "")[:16].replace("T", " ") for run in page.runs)
     links = ((doc.Link(name, address=link), date) for name, link, date in zip(names, page.links, started, strict=True))
     count = {name: count for name, count in comparison["samples"].items() if count}
-    tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
+    tables = [compared_table("Main metrics of both runs and their difference", differences, (), RUN_SIDES)]
     if others:
-        tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
-    provenance = dict(zip(SIDES, page.runs, strict=True))
+        tables.append(compared_table(f"{len(others)} other metrics", others, (), RUN_SIDES, folded=True))
+    provenance, signature = dict(zip(RUN_SIDES, page.runs, strict=True)), comparison["signature"]
     return doc.Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
         benchmark=benchmark.name,
         summary=benchmark.summary,
-        systems=SIDES,
-        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True), ("signature", comparison["signature"])),
+        systems=RUN_SIDES,
+        header=(("benchmark", benchmark.name), *zip(RUN_SIDES, links, strict=True), ("signature", signature)),
         verdict=judge_comparison(comparison, kind, differences, slices, main),
         sections=(
             doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(comparison)]),
@@ -205,7 +205,7 @@ def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str
     difference, word = _difference(values), values["verdict"]
     if word not in ("identical", "too few differ"):
         word = difference_word(difference, metric.higher_is_better, may_differ=True)
-    before, after = (doc.Measured(values[side]) for side in SIDES)
+    before, after = (doc.Measured(values[side]) for side in RUN_SIDES)
     difference = msgspec.structs.replace(difference, verdict=word)
     return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])
 
@@ -248,10 +248,10 @@ def _slice_blocks(
             "first, by the end of the interval nearest to zero, not by noise. Better and worse hold for all metrics "
             "and slices at once.", "caption", where="page",
         )  # fmt: skip
-        yield from slice_blocks(slices, metrics, SIDES, True, "comparison.json")
+        yield from slice_blocks(slices, metrics, RUN_SIDES, True, "comparison.json")
     else:
         yield doc.Text("There are no slices that both runs have.")
-    for side in SIDES:
+    for side in RUN_SIDES:
         if labels := comparison[f"slices_of_{side}_alone"]:
             yield doc.Text(f"Slices of the {side} alone, not compared: {some_of(labels, LABELS_NAMED)}.")
 
@@ -278,10 +278,11 @@ def _changes(
         listed = "Those that changed most by {}. All are in changes/, and beamscore draw --sample ID draws one."
         yield doc.Text(listed.format(main), where="markdown")
         rows = [
-            (row["sample_id"], *(row[f"{side}.{main}"] for side in SIDES), doc.Difference(row["change"]),
+            (row["sample_id"], *(row[f"{side}.{main}"] for side in RUN_SIDES), doc.Difference(row["change"]),
              row["kind"].replace("_", " ")) for row in first
         ]  # fmt: skip
-        yield doc.Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
+        header = ("sample_id", *RUN_SIDES, "change", "kind")
+        yield doc.Table("Samples that changed most", header, rows, where="markdown")
 
 
 def _filters(kind: str) -> dict[str, str]:
@@ -310,9 +311,9 @@ def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: S
     names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
         doc.Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
-        *(doc.Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in SIDES),
+        *(doc.Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in RUN_SIDES),
     )
-    values = {side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(SIDES)}
+    values = {side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(RUN_SIDES)}
     table = doc.SampleTable(
         len(cards),
         [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],

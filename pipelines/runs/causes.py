@@ -15,7 +15,7 @@ from ...metrics.common.text import truncated
 from ...transforms.records import GROUND_TRUTH, Cause, Origin, Quarantined, printable
 from ...transforms.scored import WITHOUT_FIELDS
 from ..config.settings import predictions_of
-from ..inputs.mismatch import Sides, no_record, other_ids, other_records
+from ..inputs.mismatch import RecordSides, no_record, other_ids, other_records
 from .numbers import count_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _has_fields(coverage: Mapping[str, Any], side: str) -> bool:
 
 def why_unscored(
     document: Mapping[str, Any],
-    inputs: Sides,
+    inputs: RecordSides,
     causes: Sequence[QuarantineCause] = (),
     rejected: str = "quarantine/",
 ) -> dict[str, str]:
@@ -169,7 +169,7 @@ def why_unscored(
     }
 
 
-def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: Sides) -> str | None:
+def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: RecordSides) -> str | None:
     """Returns what is wrong with a side if none of its scored records has a field of the benchmark, else None."""
     if not coverages[0][side]["read"]:
         return f"the {no_record(inputs, number)}; nothing was scored"
@@ -184,7 +184,7 @@ def _no_score(
     reason: str,
     number: int,
     name: str,
-    inputs: Sides,
+    inputs: RecordSides,
     causes: Sequence[QuarantineCause],
     rejected: str,
 ) -> str:
