@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..statistics.ratios import Value, f_measure, is_measured, ratio, where
 from ..statistics.sums import Sums
 from .records import FigureTextOptions
 
-Statistics = Mapping[str, float] | Sums
+Statistics = Counter[str] | Sums
 """Statistics by name, 0 for one that is not there."""
 
 _RATES = {
