@@ -23,9 +23,9 @@ from .records import (
 )
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
-PAIR_OF_SERIES = 100
+STEPS_PER_PAIR_OF_SERIES = 100
 # That of two sets of points under the released protocol, which inverts a covariance for each two.
-PAIR_OF_RELEASED_POINTS = 400
+STEPS_PER_PAIR_OF_RELEASED_POINTS = 400
 
 
 def pair_steps(rows: int, columns: int, passes: int = 1) -> int:
@@ -41,7 +41,7 @@ def assignment_steps(rows: int, columns: int) -> int:
 def function_steps(sizes: Sequence[int], other_sizes: Sequence[int]) -> int:
     """The steps of comparing functions of so many points, each with each of the others, and of their assignment."""
     rows, columns = len(sizes), len(other_sizes)
-    compared = PAIR_OF_SERIES * rows * columns + columns * sum(sizes) + rows * sum(other_sizes)
+    compared = STEPS_PER_PAIR_OF_SERIES * rows * columns + columns * sum(sizes) + rows * sum(other_sizes)
     return compared + assignment_steps(rows, columns)
 
 

@@ -31,7 +31,7 @@ from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs_below, numpy_sum
 from ..common.budget import Budget
 from .classes import ElementKind, element_kind
-from .limits import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, function_steps, table_steps, text_steps
+from .limits import STEPS_PER_PAIR_OF_RELEASED_POINTS, STEPS_PER_PAIR_OF_SERIES, function_steps, table_steps, text_steps
 from .names import compared_labels, compared_text, label, numbers, text_scores
 from .records import BOX_PLOT_LINES, BoxPlot, ChartOptions, DataSeries, Scalar, TaskName
 from .similarity import Function, PointSet, function_similarity, label_similarity, point_similarity, with_spread
@@ -47,8 +47,8 @@ SeriesKind = Literal["labelled", "points", "function"]
 class Series(msgspec.Struct, frozen=True, gc=False):
     """A data series prepared for comparison.
 
-    name: as names are compared. values: (x, y) of each point; x is a label of labelled values. Points that cannot be
-    compared are omitted; labelled values have NaN for what is not a number. size: the number of points including those.
+    name: as names are compared. values: (x, y) of each point; x is a label of labeled values. Points that cannot be
+    compared are omitted; labeled values have NaN for what is not a number. size: the number of points including those.
     numeric: whether all y are numbers. well_formed: whether the data have the layout of the chart class; if not, there
     are no points.
     """
@@ -184,14 +184,15 @@ def _similarity(
         first, second = [Function.of(each.values) for each in truths], [Function.of(other) for other in second]
         compare = partial(function_similarity, released=released)
     elif kind == "points":
-        budget.spend(table_steps(sizes, other_sizes, PAIR_OF_RELEASED_POINTS if released else PAIR_OF_SERIES))
+        pair_steps = STEPS_PER_PAIR_OF_RELEASED_POINTS if released else STEPS_PER_PAIR_OF_SERIES
+        budget.spend(table_steps(sizes, other_sizes, pair_steps))
         first = [PointSet.of(each.values) if each.values else None for each in truths]
         compare = partial(point_similarity, gamma=options.gamma, released=released)
     else:
         labels, other_labels = (
             dict.fromkeys([x for each in side for x, _ in each.values]) for side in (truths, predictions)
         )
-        budget.spend(table_steps(sizes, other_sizes, PAIR_OF_SERIES) + text_steps(labels, other_labels))
+        budget.spend(table_steps(sizes, other_sizes, STEPS_PER_PAIR_OF_SERIES) + text_steps(labels, other_labels))
         first = [with_spread(each.values) if each.values else None for each in truths]
         compare = partial(
             label_similarity, label_scores=text_scores(labels, other_labels, options.alpha), gamma=options.gamma

@@ -16,10 +16,12 @@ from .records import PredictedRegion, TruthRegion
 STEPS_PER_CORNER = 4
 STEPS_PER_CROSSING = 20
 STEPS_PER_PAIR = 30
+STEPS_PER_OVERLAP = 2
 CORNER_PAIRS_NOT_COUNTED = 64
 OVERLAPS_PER_CARE_STEP = 2
 BOX_PAIRS_PER_STEP = 16
 CANDIDATES_PER_STEP = 4
+MAX_PAIRS = 1_000_000
 
 
 def charge_reading(budget: Budget, side: Side, regions: Iterable[TruthRegion | PredictedRegion]) -> None:

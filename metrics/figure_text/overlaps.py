@@ -13,12 +13,9 @@ import shapely
 from ..benchmark import RejectedRecord
 from ..common.boxes import shared_area
 from ..common.budget import Budget
-from .limits import BOX_PAIRS_PER_STEP, charge_intersections
+from .limits import BOX_PAIRS_PER_STEP, MAX_PAIRS, STEPS_PER_OVERLAP, charge_intersections
 from .records import Box
 from .regions import Region
-
-STEPS_PER_OVERLAP = 2
-MAX_PAIRS = 1_000_000
 
 
 class Overlap(NamedTuple):

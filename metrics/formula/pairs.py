@@ -22,7 +22,7 @@ THRESHOLDS = (0.4, 0.8)
 _BITS_OF_WORD = 64
 _WORDS_PER_STEP = 64
 """Words that a step compares, of 64 characters of the shorter text with one of the longer: half a microsecond."""
-_WORDS_OF_PAIR = 32
+_WORDS_PER_PAIR = 32
 _ROW_ENTRIES_PER_STEP = 32
 _STEPS_PER_ROW = 10
 
@@ -108,7 +108,7 @@ def match_formulas(
             else:
                 longer = np.maximum(lengths, len(truth))
                 near = np.flatnonzero((np.abs(lengths - len(truth)) / np.maximum(longer, 1) < threshold) & free)
-                words = (np.minimum(lengths, len(truth)) // _BITS_OF_WORD + 1) * longer + _WORDS_OF_PAIR
+                words = (np.minimum(lengths, len(truth)) // _BITS_OF_WORD + 1) * longer + _WORDS_PER_PAIR
                 work = int(words[near].sum()) // _WORDS_PER_STEP
                 budget.spend(_STEPS_PER_ROW + len(free) // _ROW_ENTRIES_PER_STEP + work)
                 if not len(near):

@@ -45,7 +45,7 @@ MAX_STEPS_PER_RUN = 1_000_000
 """The counted work of the formulas in one run, which takes at most about a second."""
 SECONDS_OF_RUN = 2
 """Processor time of a run of several formulas: one second for all, and one for a formula that does not terminate."""
-MAX_STEPS_IN_RUN = 100_000
+MAX_STEPS_TO_SHARE_RUN = 100_000
 """A formula with more counted work is typeset alone."""
 STEPS_PER_SECOND = 250_000
 """A formula may take one second of processor time, plus one per so many steps: four times the most they need."""
@@ -125,13 +125,14 @@ class Typesetter:
         allowances = allowances or SampleAllowances()
         results: dict[Marked, Typeset | Failure] = {}
         waiting = sorted(dict.fromkeys(formulas), key=attrgetter("chinese"))
-        alone = [each for each in waiting if each.steps > MAX_STEPS_IN_RUN]
+        alone = [each for each in waiting if each.steps > MAX_STEPS_TO_SHARE_RUN]
         while True:
             for formula in filter(allowances.wanted, alone):
                 results[formula] = result = self._alone(formula)
                 stalled = isinstance(result, Failure) and result.stalled
                 seconds = max(self._limit(formula), SECONDS_OF_RUN)
-                starts = 1 if formula.steps > MAX_STEPS_IN_RUN else 2  # one more for the run that it may have ended
+                # One more for the run that it may have ended.
+                starts = 1 if formula.steps > MAX_STEPS_TO_SHARE_RUN else 2
                 allowances.charge(formula, seconds * STEPS_PER_STALLED_SECOND if stalled else starts * START_STEPS)
             left = {*waiting} - {*alone, *results}
             waiting = [each for each in waiting if each in left and allowances.wanted(each)]
