@@ -25,8 +25,8 @@ from .sample_changes import FLIPS, MAX_DETAILS_BYTES, kind_of_change
 from .scored import NO_DETAILS, PairedSample, ScoredSample, Worst
 
 Why = Literal["lost", "won", "flip", "worst", "metric", "slice", "random", "listed"]
+"""A reason to pick a sample, from the best reason: see PREFERENCE. One that is only listed is not shown."""
 PREFERENCE: tuple[Why, ...] = get_args(Why)
-"""The reasons to pick a sample, the best first; one that is only listed is not shown."""
 PER_GROUP = 3
 """How many of the worst samples are shown by each per-sample metric, and of each group of slices."""
 SLICE_GROUPS = 32

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...transforms.totals import ComputedSlice
 
 Word = Literal["pass", "inconclusive", "invalid", "fail"]
-"""The verdict of a gate on a system."""
+"""The verdict of a gate on a system, from the best to the worst: see WORST_LAST."""
 Interval = tuple[float, float]
 
 SUMS_FORMAT = 2
