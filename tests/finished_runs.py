@@ -58,7 +58,7 @@ def finished(
     for name, by_label in slices.items():
         read = sum(each["system"] == name for each in rows)
         coverages[name] = coverage_document({**by_label[""].coverage, **{f"{side}.read": read for side in STATUSES}})
-    run = Run.finalised(configuration, slices, coverages, {}, [], [])
+    run = Run.finalized(configuration, slices, coverages, {}, [], [])
 
     def known(part: Any) -> Any:
         return msgspec.structs.replace(part, fingerprint=fingerprint, predictions_fingerprint=predictions)

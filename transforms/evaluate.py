@@ -1,7 +1,7 @@
 """The core of an evaluation: pairs records by sample, scores them, adds up each slice, and computes the values.
 
-It knows nothing of files and no benchmark by name: records come from `ReadRecords` or `EncodeRecords`, and what is done
-with the result, such as publishing it, comes later.
+It knows nothing of files and no benchmark by name: records come from `ReadRecords` or `encode_records`, and what is
+done with the result, such as publishing it, comes later.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class EvaluateRecords(beam.PTransform):
         self._core = core
 
     def expand(self, read: Mapping[str, beam.PCollection]) -> Evaluated:
-        """Pairs, scores, slices, combines and finalises."""
+        """Pairs, scores, slices, combines and finalizes."""
         core, scoring = self._core, self._core.scoring
         batch = samples_per_batch(scoring.benchmark.batch_size)
         repeats = range(len(scoring.names)) if scoring.repeats else ()
@@ -195,7 +195,7 @@ class ComputeValues(beam.PTransform):
             | "Slices" >> beam.GroupByKey()
             | "AllSamples" >> beam.MapTuple(self._corpus)
         )
-        return totals | "Finalise" >> beam.ParDo(FinaliseSlices(self._core), beam.pvalue.AsDict(corpora))
+        return totals | "Finalize" >> beam.ParDo(FinalizeSlices(self._core), beam.pvalue.AsDict(corpora))
 
     def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
         key, names = _KEYS.decode(encoded), self._core.scoring.benchmark.corpus_statistics
@@ -209,7 +209,7 @@ class ComputeValues(beam.PTransform):
         return system, next(each for each in sums if each is not None)
 
 
-class FinaliseSlices(beam.DoFn):
+class FinalizeSlices(beam.DoFn):
     """Computes the results of some slices of a system at once; see `slice_results`."""
 
     def __init__(self, core: EvaluationCore) -> None:

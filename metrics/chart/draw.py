@@ -233,7 +233,7 @@ def _draw_panels(
 
 
 def _draw_panel(
-    drawing: svg.Drawing, title: str, drawn: Sequence[tuple[DataSeries, svg.Style]], is_labelled: bool, top: float
+    drawing: svg.Drawing, title: str, drawn: Sequence[tuple[DataSeries, svg.Style]], is_labeled: bool, top: float
 ) -> float:
     """Draws series by the values of x, or by their labels in order of first appearance; returns the bottom."""
     curves = [(label(one.name), *_values(one), style) for one, style in drawn[:MAX_PARTS]]
@@ -242,7 +242,7 @@ def _draw_panel(
         return top
     numeric = [numbers(xs) for _, xs, _, _ in curves]
     labels: dict[str, float] = {}
-    if is_labelled or not all(math.isfinite(x) for xs in numeric for x in xs):
+    if is_labeled or not all(math.isfinite(x) for xs in numeric for x in xs):
         numeric = [[labels.setdefault(label(x), float(len(labels))) for x in xs] for _, xs, _, _ in curves]
     places = [x for xs in numeric for x in xs]
     frame = min(places), min(*ys, 0.0), max(places), max(ys)

@@ -1,6 +1,6 @@
 """Computes how similar two data series of one kind are, as metric6b.py of CHART-Synthetic does.
 
-Its paper, metric6b.tex, divides the distance of two labelled values by their variance, those of box plots by the true
+Its paper, metric6b.tex, divides the distance of two labeled values by their variance, those of box plots by the true
 value, and the error on a line by |v + eps|; docs/explanation/benchmarks/chart.md says why the script is followed.
 """
 
@@ -196,13 +196,13 @@ def _released_scores(points: Sequence[Point], prediction: Sequence[Point], gamma
     return [] if np.isnan(distances).any() else scores
 
 
-LabelledValues = Sequence[tuple[str, float]]
+LabeledValues = Sequence[tuple[str, float]]
 """Values with their labels; NaN for one that is not a number."""
 
 
 def label_similarity(
-    truth: tuple[LabelledValues, float],
-    prediction: LabelledValues,
+    truth: tuple[LabeledValues, float],
+    prediction: LabeledValues,
     label_scores: Mapping[str, Mapping[str, float]],
     gamma: float,
 ) -> float:
@@ -226,6 +226,6 @@ def label_similarity(
     return best_sum(scores)
 
 
-def with_spread(values: LabelledValues) -> tuple[LabelledValues, float]:
+def with_spread(values: LabeledValues) -> tuple[LabeledValues, float]:
     """Returns one value or more with their standard deviation, as `label_similarity` takes them."""
     return values, _mean_and_spread([value for _, value in values], numpy_sum)[1]

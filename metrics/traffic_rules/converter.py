@@ -17,7 +17,7 @@ MAX_FILE_BYTES = 16 << 20
 _SEPARATORS = re.compile(r"[/\\]+")
 
 
-class _LabelledRule(msgspec.Struct, frozen=True):
+class _LabeledRule(msgspec.Struct, frozen=True):
     """One rule in label.json; its semantic_polygon and other keys are not scored."""
 
     attr_info: dict[str, Any]
@@ -34,9 +34,9 @@ class TrafficRulesConverter(Converter):
 
     roles: ClassVar[Mapping[str, str]] = {
         "labels": "label.json of each clip; the rule index becomes the id of a ground-truth rule",
-        "predictions": 'the same layout with predicted rules; "matches" in a rule names the index of the labelled '
+        "predictions": 'the same layout with predicted rules; "matches" in a rule names the index of the labeled '
         "rule that it stands for",
-        "matched_predictions": "the same layout, where every predicted rule stands for the labelled rule of its index",
+        "matched_predictions": "the same layout, where every predicted rule stands for the labeled rule of its index",
     }
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
@@ -58,7 +58,7 @@ class TrafficRulesConverter(Converter):
             paths = " and ".join(part.path for part in parts[:2])
             raise UnreadableSource(f"the clip {key} has {len(parts)} files, such as {paths}; each clip has one")
         part = parts[0]
-        yield {"sample_id": key, "rules": [_rule(part.role, *item) for item in _labelled(part).items()]}
+        yield {"sample_id": key, "rules": [_rule(part.role, *item) for item in _labeled(part).items()]}
 
 
 def _clip(path: str) -> str:
@@ -71,19 +71,19 @@ def _clip(path: str) -> str:
     return folders[-1]
 
 
-def _labelled(part: Part) -> dict[str, _LabelledRule]:
+def _labeled(part: Part) -> dict[str, _LabeledRule]:
     try:
         read_json(part.content)
-        return msgspec.json.decode(part.content.removeprefix(BOM_UTF8), type=dict[str, _LabelledRule])
+        return msgspec.json.decode(part.content.removeprefix(BOM_UTF8), type=dict[str, _LabeledRule])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableSource(
             f"{part.path}: not in the layout of label.json, rule index to attr_info and centerline: {error}"
         ) from error
 
 
-def _rule(role: str, index: str, labelled: _LabelledRule) -> dict[str, Any]:
-    rule: dict[str, Any] = {"properties": labelled.attr_info, "centerlines": labelled.centerline or []}
+def _rule(role: str, index: str, labeled: _LabeledRule) -> dict[str, Any]:
+    rule: dict[str, Any] = {"properties": labeled.attr_info, "centerlines": labeled.centerline or []}
     if role == "labels":
         return {"id": index, **rule}
-    matches = index if role == "matched_predictions" else labelled.matches
+    matches = index if role == "matched_predictions" else labeled.matches
     return rule if matches is None else {**rule, "matches": matches}

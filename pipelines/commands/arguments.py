@@ -239,7 +239,9 @@ COMMANDS = {
         *_RECORD_OUTPUT,
         _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),
         _option(
-            "--below BELOW", "below this (default: 1; if lower is better, above 0; with --samples, all)", type=float
+            "--below BELOW",
+            "select samples below this (default: 1; if lower is better, above 0; with --samples, all)",
+            type=float,
         ),
         _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
         _option("--ground-truth GLOB", "the ground truth, if it has moved since the run", **_GLOBS),

@@ -227,7 +227,7 @@ def merged_run(
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
     # A column that exists in one of them is not missing from all.
     warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
-    return Run.finalised(configuration, slices, coverages, worst, causes, warnings)
+    return Run.finalized(configuration, slices, coverages, worst, causes, warnings)
 
 
 def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:

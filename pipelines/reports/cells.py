@@ -22,7 +22,7 @@ HALF_STEP = 0.00005
 """Half the step of sample values, which have four decimals: separates an edge from the values below it."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 _SYSTEM_INKS = [f"var(--system-{number})" for number in range(6)]
-"""The colours of page.css for systems; the seventh has the first one again."""
+"""The colors of page.css for systems; the seventh has the first one again."""
 
 
 def markdown(value: doc.Cells) -> str:

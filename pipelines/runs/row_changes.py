@@ -59,7 +59,7 @@ def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], 
             if (base := name[place + 1 :]) in depending:
                 depending[base] |= parts
     labels, own = map(repeats_of, corpora)
-    as_ours = partial(_relabelled, labels, own)
+    as_ours = partial(_relabeled, labels, own)
     earlier_rows = ((name, as_ours(text)) for name, text in _rows(theirs, ["sample_id", "statistics"]))
     known = {hash(row) for row in _at_most(theirs, earlier_rows)}
     rows = _at_most(ours, _rows(ours, ["sample_id", "statistics", "unit"]))
@@ -152,7 +152,7 @@ def _changes(before: str, after: str) -> dict[str, float]:
     return {name: change for name, change in changes.items() if change}
 
 
-def _relabelled(labels: Sequence[str], own: Sequence[str], text: str | None) -> str:
+def _relabeled(labels: Sequence[str], own: Sequence[str], text: str | None) -> str:
     """Returns the statistics of a sample as JSON, empty without any, as if its repeats, `own`, had other labels.
 
     The sums are by label: beside those of one run, statistics under other labels would be further repeats.
@@ -179,7 +179,7 @@ def _statistics(
             found = slices_of(names, slices, [None if cell is None else json.loads(cell) for cell in cells])
             if label and label not in [each.label for each in found]:
                 continue
-            text = _relabelled(labels, own, statistics)
+            text = _relabeled(labels, own, statistics)
             if sliced and text:
                 text = json.dumps(with_slices(json.loads(text), found, sliced))
             yield sample_id, status, text

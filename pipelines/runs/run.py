@@ -133,10 +133,10 @@ class Run:
             warnings = [without_values(configuration, column) for column in absent]
         warnings += [line for number, name in enumerate(names) for line in _rare_repeats(name, outcomes.get(number))]
         worst_by_name = {name: worst.get(number, []) for number, name in enumerate(names)}
-        return cls.finalised(configuration, by_name, coverages, worst_by_name, causes, warnings)
+        return cls.finalized(configuration, by_name, coverages, worst_by_name, causes, warnings)
 
     @classmethod
-    def finalised(
+    def finalized(
         cls,
         configuration: Configuration,
         slices: Mapping[str, Mapping[str, ComputedSlice]],
