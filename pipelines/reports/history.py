@@ -101,14 +101,14 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
     )
     against: list[doc.Block] = [doc.Text(blessed.note)] if blessed.note else []
     if rows_of_blessed := [each for (_, label, _), each in blessed.differences.items() if not label]:
-        sides = ("baseline", "tonight")
+        sides = ("baseline", "latest run")
         against.append(compared_table("Against the baseline", rows_of_blessed, latest.systems, sides))
     multiples: list[doc.Block] = [doc.Slot("multiples") if slices else doc.Text("No run has slices.")]
     if left_out:
         others = f"{left_out:,} series of smaller slices are not in this page; history.parquet has them."
         multiples.append(doc.Text(others, "caption"))
     sections: tuple[doc.Section, ...] = (
-        doc.Section("verdict", "Tonight", [doc.Slot("verdict", "both"), *_tonight(document, history, nightly)]),
+        doc.Section("verdict", "Latest run", [doc.Slot("verdict", "both"), *_latest(document, history, nightly)]),
         doc.Section("baseline", "Against the baseline", against),
         doc.Section("metrics", "Metrics over time", [doc.Slot("series")], "page"),
         doc.Section("events", "What happened", [*_event_blocks(document)]),
@@ -129,7 +129,7 @@ def _neighbors(
 ) -> Iterator[tuple[str, doc.Cell]]:
     """Yields the benchmark, and links to the last run, the run before it and the blessed run."""
     yield "benchmark", history.benchmark
-    for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
+    for name, night in zip(("latest run", "run before"), rows[:-3:-1], strict=False):
         yield name, doc.Link(night.run, address=night.link)
     if blessed.path and sources.blessed is not None:
         yield "baseline", doc.Link(blessed.path, address=page_link(sources.blessed.path, sources.output, "."))
@@ -178,7 +178,7 @@ def _verdict(
             cells = tuple(each.difference if each else doc.Difference() for each in moved)
             slices.append(doc.Slice(one_line(label), systems.index(system), None, (), cells, columns_of(label)))
     lead = lead_first(history.kind)
-    judged = judge_difference(lead, history.metrics, differences, slices, systems, "Tonight")
+    judged = judge_difference(lead, history.metrics, differences, slices, systems, "The latest run")
     return judge_nights(history, lead, systems, judged, _gate_verdicts(last), _failures(last))
 
 
@@ -208,11 +208,11 @@ def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[s
     return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
 
-def _tonight(document: doc.Document, history: History, nightly: Mapping[str, BaselineDiff]) -> Iterator[doc.Block]:
+def _latest(document: doc.Document, history: History, nightly: Mapping[str, BaselineDiff]) -> Iterator[doc.Block]:
     """Yields a warning of lost systems, the gates of the last night, and its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
     if lost := [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]:
-        yield doc.Text(f"tonight has no system {', '.join(lost)}, which the run before has.", label="Warning")
+        yield doc.Text(f"the latest run has no system {', '.join(lost)}, which the run before has.", label="Warning")
     if latest.gates:
         yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
@@ -221,9 +221,9 @@ def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Bas
         yield doc.Text(f"{latest.coverage[system]}.")
         if against.note:
             yield doc.Text(against.note)
-        last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
+        last = before[-1].run if before and before[-1] is not nights[-2] else "the run before"
         of_medians = [f"against the median of {window}" for window in WINDOWS]
-        header = ("metric", "tonight", f"against {last}", *of_medians, "gate")
+        header = ("metric", "latest run", f"against {last}", *of_medians, "gate")
         rows: list[tuple[float, Sequence[doc.Cells]]] = []
         for metric in document.metrics:
             key = system, metric.name
@@ -242,7 +242,7 @@ def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Bas
                 rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), doc.Word(gate))))
         # The largest differences come first; metrics that were not compared keep their order.
         rows.sort(key=lambda row: -abs(row[0]))
-        yield doc.Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
+        yield doc.Table(f"Metrics of {system} in the latest run", header, [row for _, row in rows], "metrics")
 
 
 def _event_blocks(document: doc.Document) -> Iterator[doc.Block]:

@@ -1,12 +1,13 @@
 """The verdict of a run, a comparison or a history, computed once from the contents of its document.
 
-One function decides on a difference, `difference_word`, whether a run is judged against its baseline or its last night,
+One function decides on a difference, `difference_word`, whether a run is judged against its baseline or the run before,
 or two runs are compared. Headlines, tables, Markdown and the console show its word.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,11 @@ MAX_REASONS = 12
 SLICES_NAMED = 3
 SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
+_NOTES = {
+    "no interval": "there is no interval for",
+    "too few differ": "too few samples differ in",
+    "other samples": "samples that only one side measured may explain",
+}
 
 
 def difference_word(
@@ -129,37 +135,30 @@ def judge_difference(
     ranks = {name: place for place, name in enumerate(lead)}
     known.sort(key=lambda each: ranks.get(each.name, len(ranks)))
     names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
-    words = [each.difference.verdict for each in known]
-    decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
-    few, without, others = (
-        [name for name, word in zip(names, words, strict=True) if word == wanted]
-        for wanted in ("too few differ", "no interval", "other samples")
-    )
-    judgement: Judgement = "no difference shown"
-    if set(words) == {"identical"}:
-        judgement = "identical"
-    elif decided["worse"]:
-        judgement = "mixed" if decided["better"] else "worse"
-    elif decided["better"]:
-        judgement = "better"
-    elif len(without) == len(known):
-        judgement = "not judged"
-    counts = [f"{word} in {len(places)}" for word, places in decided.items() if places]
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, each in enumerate(known):
+        places[each.difference.verdict].append(place)
+    counts = [f"{word} in {len(places[word])}" for word in ("worse", "better") if word in places]
     scope = f"{len(known)} main metric{'s' * (len(known) > 1)}"
-    clause = f"{it} is {' and '.join(counts)} of {scope}" if counts else f"No difference is shown in {scope}"
-    if judgement == "identical":
-        clause = f"{it} is equal to the baseline in {scope}"
-    elif judgement == "not judged":
-        clause = f"{scope} {'have' if len(known) > 1 else 'has'} no interval, so nothing is judged"
-    elif without:
-        clause += f"; there is no interval for {some_of(without, SYSTEMS_NAMED)}"
-    clause += f"; too few samples differ in {some_of(few, SYSTEMS_NAMED)}" if few else ""
-    clause += f"; samples that only one side measured may explain {some_of(others, SYSTEMS_NAMED)}" if others else ""
+    judgement: Judgement
+    if counts:
+        judgement = "mixed" if len(counts) == 2 else "worse" if "worse" in places else "better"
+        clause = f"{it} is {' and '.join(counts)} of {scope}"
+    elif places.keys() == {"identical"}:
+        judgement, clause = "identical", f"{it} is equal to the baseline in {scope}"
+    elif places.keys() == {"no interval"}:
+        have = "have" if len(known) > 1 else "has"
+        judgement, clause = "not judged", f"{scope} {have} no interval, so nothing is judged"
+    else:
+        judgement, clause = "no difference shown", f"No difference is shown in {scope}"
+    for word, note in _NOTES.items():
+        if word in places and judgement != "not judged":
+            clause += f"; {note} {some_of([names[place] for place in places[word]], SYSTEMS_NAMED)}"
     first = known[0]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)
         for word, why in (("worse", "lost"), ("better", "won"))
-        for place in decided[word]
+        for place in places[word]
         if place
     ]
     lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
@@ -283,11 +282,12 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     if history.breaks and history.breaks[-1].night is latest:
         reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
         if earlier is None:
-            yield Link(f"tonight cannot be compared with the runs before: {reason}")
+            yield Link(f"the latest run cannot be compared with the runs before: {reason}")
         elif earlier is history.nights[-2]:
-            yield Link(f"tonight is compared with the run before, except in metrics whose formula changed: {reason}")
+            but = "except in metrics whose formula changed"
+            yield Link(f"the latest run is compared with the run before, {but}: {reason}")
         else:
-            yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")
+            yield Link(f"the latest run is compared with {earlier.run}, not with the run before: {reason}")
     for drop in history.drops:
         if drop.night is latest:
             # Samples of which only repeats are missing are scored.

@@ -119,7 +119,7 @@ COMPARED: list[Any] = [
 ]
 VERBS = {"worse": "fell", "too few differ": "went", "identical": "is"}
 TITLES = (
-    "Differences from the baseline", "Main metrics of both runs and their difference", "Metrics of a tonight",
+    "Differences from the baseline", "Main metrics of both runs and their difference", "Metrics of a in the latest run",
 )  # fmt: skip
 
 

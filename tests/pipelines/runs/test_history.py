@@ -92,7 +92,7 @@ def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: 
         assert len(found.before("ours")) <= 1
         # On the night itself it is a reason of the verdict, and a line among the nights.
         text = text_of(replace(found, nights=found.nights[:-1], breaks=found.breaks[:1]))
-        assert f"\n- tonight cannot be compared with the runs before: {reason}\n" in text.replace("`", "")
+        assert f"\n- the latest run cannot be compared with the runs before: {reason}\n" in text.replace("`", "")
         assert text.count("—— break ——") == 1
 
 
@@ -135,14 +135,14 @@ def test_a_night_with_another_ground_truth_does_not_part_the_nights_around_it() 
     earlier = [(each.night.run, each.earlier and each.earlier.run) for each in found.breaks]
     assert earlier == [("night-006.0", None), ("night-007.0", "night-005.0")]
     text = text_of(found)
-    (head,) = [line for line in text.splitlines() if line.startswith("| metric") and "tonight" in line]
+    (head,) = [line for line in text.splitlines() if line.startswith("| metric") and "latest run" in line]
     assert "against night-005.0" in head
     # The median of six nights, four of 0.9 and two of 0.8; the night of another ground truth is none of them.
     (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.8000")]
     assert line.split(" | ")[3:5] == ["-0.1000", "-0.1000"]
     document = document_of(found)
     (reason,) = [str(reason.text) for reason in document.verdict.reasons if "compared" in str(reason.text)]
-    assert reason.startswith("tonight is compared with night-005.0, not with the run before: the ground truth changed")
+    assert reason.startswith("the latest run is compared with night-005.0, not with the run before: the ground truth")
     assert document.title == "toy: 8 runs, 2026-01-01 to 2026-01-08"
 
 
@@ -214,7 +214,7 @@ def test_benchmarks_and_systems_have_histories_of_their_own() -> None:
     assert runs_of(again.before("theirs")) == nights(2)
 
 
-def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None:
+def test_the_report_says_what_the_latest_run_lacks_and_what_all_gates_come_to() -> None:
     """A metric without a value, a system that is gone and a gate on a slice: none may vanish from the report."""
     rows = [row(0, 0.9), row(0, 0.9, system="theirs"), row(1, 0.9, gates="pass"), row(1, None, system="theirs")]
     rows += [row(2, None, verdict="invalid", gates="fail"), row(2, 0.9, metric="similarity", gates="fail")]
@@ -223,7 +223,7 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
     assert "Gates **fail**" in text
     assert "| `exact_match` | not measured | – | – | – | **invalid** |" in text
     assert "| night-001.0 | theirs | – |" in text
-    assert "**Warning:** tonight has no system theirs, which the run before has." in text
+    assert "**Warning:** the latest run has no system theirs, which the run before has." in text
     told = [line for line in text.split("## Nights")[1].splitlines() if "night-" in line]
     assert [line.split("|")[-2].strip() for line in told] == ["fail", "pass", "pass", "", ""]
     headline = document_of(found).verdict
