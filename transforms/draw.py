@@ -42,9 +42,7 @@ class DrawSamples(beam.DoFn):
     worst is drawn.
     """
 
-    def __init__(
-        self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None, repeats: bool = False
-    ) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None, repeats: bool) -> None:
         self._benchmark = benchmark
         self._prefix = prefix
         self._places = places

@@ -37,7 +37,7 @@ def column_type(name: str) -> Any:
     return pa.string() if is_text else pa.float64()
 
 
-def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> Any:
+def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str]) -> Any:
     """Returns the Arrow schema of the rows of samples.
 
     prediction_status: null if there was no record. unit: what the bootstrap draws. slice.NAME, for each column that
@@ -109,9 +109,7 @@ def exact_statistics(statistics: Mapping[str, float]) -> bytes:
     return _EXACT.encode(statistics)
 
 
-def read_rows(
-    path: str, columns: Sequence[str], where: Any = None, groups: Sequence[int] | None = None
-) -> Iterator[Any]:
+def read_rows(path: str, columns: Sequence[str], where: Any, groups: Sequence[int] | None = None) -> Iterator[Any]:
     """Yields Arrow batches of the rows of a file, with `columns` in this order.
 
     where: an expression of pyarrow.compute; None: all rows. groups: the row groups to read; None: all.

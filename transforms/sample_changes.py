@@ -238,7 +238,7 @@ class GatherChanged(beam.PTransform):
     """
 
     def __init__(
-        self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None, repeats: bool = False
+        self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None, repeats: bool
     ) -> None:
         super().__init__()
         self._count = count

@@ -42,7 +42,7 @@ class PropertyNumbers:
     here, and not again for each pair of rules or each edge.
     """
 
-    def __init__(self, budget: Budget, ignored: Collection[str] = ()) -> None:
+    def __init__(self, budget: Budget, ignored: Collection[str]) -> None:
         self.budget = budget
         self.ignored = frozenset(map(normalized, ignored))
         self._numbers: dict[tuple[str, str], int] = {}

@@ -69,7 +69,7 @@ def score(
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
     text, known = b"", record_fields(kind).keys()
-    given = json_records([record], (), text_fields(kind), fields=lambda each: needed_fields(fields_of(each), known))
+    given = json_records([record], (), text_fields(kind), lambda each: needed_fields(fields_of(each), known))
     try:
         ((text, _),) = given
         return msgspec.json.decode(text, type=kind)

@@ -280,7 +280,7 @@ class Scorer:
                         seen.fields.setdefault(name, 0)
             return needed_fields(every, needed)
 
-        given = json_records(data, structured, texts, fields.columns(kinds), needed_of)
+        given = json_records(data, structured, texts, needed_of, fields.columns(kinds))
         for number, (text, unreadable) in enumerate(given):
             sample_id, mapped, problem = identified(text, fields)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
@@ -509,15 +509,15 @@ def _with_numbers(side: Any, first: int) -> Any:
 def json_records(
     data: Any,
     structured: Collection[str],
-    texts: Collection[str] = (),
+    texts: Collection[str],
+    fields: Callable[[Any], dict[str, Any]],
     scored: Collection[str] | None = None,
-    fields: Callable[[Any], dict[str, Any]] = fields_of,
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
-    a column of `structured` is JSON. scored: as in `record_json`, which writes the records. fields: returns those of a
-    record that is no row of a table.
+    a column of `structured` is JSON. fields: returns those of a record that is no row of a table. scored: as in
+    `record_json`, which writes the records.
 
     Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
     """

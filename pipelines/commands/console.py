@@ -38,7 +38,7 @@ class _Output(Console):
         stop_output()
 
 
-def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str, notes: Sequence[str] = ()) -> None:
+def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str, notes: Sequence[str]) -> None:
     """Prints the main metrics of a summary, a column for each system, best first, and the path of the report.
 
     notes: remarks on the coverage, a line each.

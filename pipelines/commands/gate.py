@@ -116,7 +116,7 @@ def read_baseline(
     return baseline
 
 
-def check_files(parsed: argparse.Namespace, output: str | None = None) -> None:
+def check_files(parsed: argparse.Namespace, output: str | None) -> None:
     """Raises UsageError if a file that the command writes beside its result is part of a run, or is not one of ours.
 
     output: the folder of the result, if the command has one.

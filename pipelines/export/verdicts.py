@@ -83,7 +83,7 @@ def markdown(
     return "\n\n".join(sections) + "\n"
 
 
-def annotation_lines(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> Iterator[str]:
+def annotation_lines(title: str, verdicts: Sequence[Verdict], others: Sequence[str]) -> Iterator[str]:
     """Yields a workflow command of GitHub Actions for each line in `others`, and each that a console shows of verdicts.
 
     Those that change the exit code are errors, the rest warnings; errors come first: GitHub shows ten of each kind.

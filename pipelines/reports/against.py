@@ -214,7 +214,7 @@ def _compared(
     # Within a cluster, or the repeats of a sample, differences may cancel.
     may_differ = grouped and not paired.same_predictions
     has_few = has_few or paired.units < units_needed(confidence)
-    word = difference_word(deciding, spec.higher_is_better, has_few, may_differ, shift)
+    word = difference_word(deciding, spec.higher_is_better, may_differ, has_few, shift)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)

@@ -49,7 +49,7 @@ class Draft(NamedTuple):
     sides: Sequence[Side]
 
 
-def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None = None) -> list[Card]:
+def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None) -> list[Card]:
     """Returns the cards of the picked samples. If a sample cannot be drawn, its card says why.
 
     places: the locations of the real pictures, see `transforms.pictures`.
@@ -67,7 +67,7 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
 
 
 def make_changed(
-    benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "", places: str | None = None
+    benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str, places: str | None
 ) -> list[Card]:
     """Returns the cards of samples that changed.
 

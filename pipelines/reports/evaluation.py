@@ -26,7 +26,7 @@ from ..runs.numbers import count_of, percent
 from ..runs.run import PAGE, REPORT, Run
 from . import document as doc
 from . import tables
-from .against import NOTHING, BaselineDiff, against_baseline, two_systems
+from .against import BaselineDiff, against_baseline, two_systems
 from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
@@ -71,13 +71,13 @@ def run_reports(
 def build_run(
     summary: Mapping[str, Any],
     benchmark: AnyBenchmark,
-    run: Mapping[str, Any] = {},
-    failures: Sequence[RecordFailure] = (),
-    against: BaselineDiff = NOTHING,
-    pair: BaselineDiff = NOTHING,
-    causes: Sequence[CauseCount] = (),
-    worst: Mapping[str, Sequence[Worst]] = {},
-    output: str | None = None,
+    run: Mapping[str, Any],
+    failures: Sequence[RecordFailure],
+    against: BaselineDiff,
+    pair: BaselineDiff,
+    causes: Sequence[CauseCount],
+    worst: Mapping[str, Sequence[Worst]],
+    output: str | None,
 ) -> doc.Document:
     """Returns the document of a run without its samples.
 
@@ -414,7 +414,7 @@ def samples_shown(
     specs: Sequence[MetricSpec],
     table: doc.SampleTable,
     cards: Sequence[doc.Card],
-    spread: doc.SampleTable | None = None,
+    spread: doc.SampleTable | None,
 ) -> doc.Document:
     """Returns the document with a table of samples. spread: the rows for the distributions, if not `table`."""
     metrics, source = document.sample_metrics, spread or table

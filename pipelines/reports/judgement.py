@@ -34,16 +34,12 @@ _NOTES = {
 
 
 def difference_word(
-    difference: Measured,
-    higher_is_better: bool,
-    has_few: bool = False,
-    may_differ: bool = False,
-    shift: float = 0.0,
+    difference: Measured, higher_is_better: bool, may_differ: bool, has_few: bool = False, shift: float = 0.0
 ) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
-    has_few: whether fewer units differ than any test needs. may_differ: whether samples may differ where the
-    difference is 0. shift: how much of it the samples that only one side measured may explain.
+    may_differ: whether samples may differ where the difference is 0. has_few: whether fewer units differ than any test
+    needs. shift: how much of it the samples that only one side measured may explain.
     """
     if difference.value is None:
         return "not compared"
@@ -170,7 +166,7 @@ def judge_run(
     benchmark: type[AnyBenchmark],
     gates: Sequence[GateVerdict],
     failures: Sequence[RecordFailure],
-    against: Verdict | None = None,
+    against: Verdict | None,
 ) -> Verdict:
     """Returns the verdict of a run: by its gates, else by its baseline.
 

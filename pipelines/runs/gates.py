@@ -416,7 +416,7 @@ class RecordFailure(NamedTuple):
 
 
 def record_failures(
-    systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
+    systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause]
 ) -> list[RecordFailure]:
     """Returns why a run fails in addition to its gates, from the coverage of its systems.
 
@@ -440,7 +440,7 @@ def stored_failures(run: Run, settings: Settings) -> list[RecordFailure]:
 
 
 def coverage_failures(
-    systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
+    systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause]
 ) -> list[RecordFailure]:
     """Returns each side with too much rejected or missing, and the systems whose counts do not add up."""
     allowed, failures = settings.max_rejected_fraction, []

@@ -149,7 +149,7 @@ def run_document(
     benchmark: Benchmark[Any, Any, Any],
     systems: Sequence[str],
     records: Mapping[int, int],
-    causes: Sequence[Any] = (),
+    causes: Sequence[Any],
 ) -> dict[str, Any]:
     """Returns the document of run.json, made at the place and time of publication.
 

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.pipelines.reports.against import NOTHING
 from beamscore.pipelines.reports.document import Card, CardSide, SampleTable
 from beamscore.pipelines.reports.evaluation import build_run, samples_shown
 from beamscore.pipelines.reports.render import render
@@ -135,11 +136,11 @@ def test_an_empty_run(chromium: Browser, folder: Path) -> None:
     assert "No sample is in a slice." in chromium.text("#slices")
 
 
-def rendered(path: Path, summary: Any, table: SampleTable, cards: list[Card], *more: Any) -> Path:
+def rendered(path: Path, summary: Any, table: SampleTable, cards: list[Card], run: Any, failures: Any) -> Path:
     """Writes the page of a run from its parts."""
     kind = benchmark_class(summary["benchmark"])
-    document = build_run(summary, kind(kind.options_type()), *more)
-    path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards)]))
+    document = build_run(summary, kind(kind.options_type()), run, failures, NOTHING, NOTHING, (), {}, None)
+    path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards, None)]))
     return path
 
 
@@ -182,7 +183,7 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     records = [rng.randbytes(4000).hex() for _ in range(200)]
     cards = [Card(table.ids[row], 0, ("worst",), (CardSide("scored", {}, each),), each, row=row)
              for row, each in enumerate(records)]  # fmt: skip
-    chromium.open(rendered(path, summary, table, cards))
+    chromium.open(rendered(path, summary, table, cards, {}, ()))
     assert path.stat().st_size < 15_000_000
     assert len(chromium.texts("#samples-table tbody tr")) < 100
     assert chromium.choose("samples", id="part-042/") == "1,000 of 100,000 rows"

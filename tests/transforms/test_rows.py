@@ -83,5 +83,5 @@ def test_a_column_that_is_not_as_it_was_written_is_named(tmp_path: Path) -> None
         path = write(tmp_path / "rows", [{"sample_id": "s", "system": "ours", "score": 1.0}], 1)
         table, place = pq.read_table(path), SCHEMA.get_field_index(name)
         pq.write_table(table.drop_columns([name]) if array is None else table.set_column(place, name, array), path)
-        found = problem_of(list, read_rows(str(path), ["sample_id", "status", "score"]))
+        found = problem_of(list, read_rows(str(path), ["sample_id", "status", "score"], None))
         assert found.startswith(f"{path}: {message}")

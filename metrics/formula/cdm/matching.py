@@ -137,7 +137,7 @@ def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.floa
 
 
 @lru_cache(maxsize=4096)
-def visual_class(token: str, released: bool = False) -> str:
+def visual_class(token: str, released: bool) -> str:
     """Returns the name that all tokens with the look of `token` share: two tokens look the same if it is equal.
 
     Strips \\left, \\right, \\middle and \\big..\\Bigg from delimiters, replaces aliases of a symbol by one name, and

@@ -44,7 +44,7 @@ def test_main_metrics_are_in_a_column_a_system_best_first(capsys: pytest.Capture
     }
     places = {"places": [{"system": "b", "place": 1}, {"system": "a", "place": 2}]}
     document = {"ranking": ["b", "a"], "ranking_by": places, "systems": systems, "signature": "toy n=0"}
-    console.print_metrics(document, ("f1", "never"), "out/report.md")
+    console.print_metrics(document, ("f1", "never"), "out/report.md", ())
     printed = capsys.readouterr().out
     assert cells(printed) == [["metric", "b", "a"], ["place", "1", "2"], ["f1", "0.5000 (0.4000 to 0.6123)", "–"]]
     counts = ["b: 0 of 0 samples scored", "a: 0 of 0 samples scored"]

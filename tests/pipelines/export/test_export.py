@@ -116,7 +116,7 @@ def verdict(gate: str, word: str, blocks: bool = True, **more: Any) -> dict[str,
 @example("100%, no: more", "100%25")
 def test_text_of_a_run_gives_no_other_workflow_command(title: str, reason: str) -> None:
     """A workflow command is a line: its parts may neither end it nor begin another, and are read as they were."""
-    (line,) = annotation_lines(title, [verdict("g", "fail", reason=reason)])
+    (line,) = annotation_lines(title, [verdict("g", "fail", reason=reason)], ())
     assert line.splitlines() == [line]
     prefix, text = line.removeprefix("::error title=").split("::", 1)
     assert not {":", ","} & set(prefix)

@@ -44,7 +44,7 @@ def test_a_picked_sample_is_drawn_or_says_why_not(prediction: bytes | None, size
         (0.0, 0), "s", 0, "scored", "worst", ("worst",), {MAIN: 1 / 3}, b"null", *text("\\chemfig{A-B}"),
         prediction, size, before=0.5,
     )  # fmt: skip
-    (card,) = cards.make_cards(CHEMISTRY, [picked])
+    (card,) = cards.make_cards(CHEMISTRY, [picked], None)
     (side,) = card.sides
     # 1/3 less 1/2, each with four decimals.
     assert (card.truth, side.metrics, card.change) == ("text: \\chemfig{A-B}\nsource: web", {MAIN: 0.3333}, -0.1667)
@@ -108,8 +108,8 @@ def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     broken, missing = records(0.0, text("none"), None, None), records(None, None, None, None)
     good = [records(-0.5, text(f"\\chemfig{{A-{atom}}}"), text("\\chemfig{A=B}"), None) for atom in "BC"]
     batch = [good[0], broken, missing, good[1]]
-    found = cards.make_changed(CHEMISTRY, batch, "the inputs are gone")
-    assert found == [cards.make_changed(CHEMISTRY, [each], "the inputs are gone")[0] for each in batch]
+    found = cards.make_changed(CHEMISTRY, batch, "the inputs are gone", None)
+    assert found == [cards.make_changed(CHEMISTRY, [each], "the inputs are gone", None)[0] for each in batch]
     first, _, unknown, _ = found
     assert (first.truth or "").startswith("text: \\chemfig{A-B}")
     assert (first.whys, unknown.whys) == (("worse", "lost"), ("worse",))

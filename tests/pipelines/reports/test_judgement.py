@@ -22,8 +22,8 @@ WENT, NONE = "went from 0.5000 to 0.2500, −0.2500", "No difference is shown in
 
 
 def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, system: int = 0) -> Compared:
-    sides, word = (Measured(0.5), Measured(0.5 + move[0])), judging.difference_word(Measured(*move), higher, has_few)
-    return Compared(Metric(name, "", higher), system, *sides, Difference(*move, word))
+    word = judging.difference_word(Measured(*move), higher, False, has_few)
+    return Compared(Metric(name, "", higher), system, Measured(0.5), Measured(0.5 + move[0]), Difference(*move, word))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_too_few_differ_wherever_the_interval_lies() -> None:
 def test_what_samples_of_one_side_may_explain_is_neither_better_nor_worse() -> None:
     for move in (WORSE, BETTER):
         for higher in (False, True):
-            words = [judging.difference_word(Measured(*move), higher, shift=each) for each in (0.125, 0.124)]
+            words = [judging.difference_word(Measured(*move), higher, False, shift=each) for each in (0.125, 0.124)]
             assert words == ["other samples", "better" if (move is BETTER) == higher else "worse"]
     apart = Compared(Metric("x"), 0, Measured(0.5), Measured(0.75), Difference(*BETTER, "other samples"))
     found = judging.judge_difference("x", "x", [apart], (), ["one"], "It")
@@ -180,7 +180,7 @@ OF_TWO = f"a ranks first of 2 systems: {HALF}b has exact_match 0.5000."
 def test_a_run_is_judged_by_what_it_scored_and_its_gates(
     scored: int, places: Any, gates: Any, failures: Any, judgement: str, sentence: str
 ) -> None:
-    found = judging.judge_run(summary(scored, places), ToyBenchmark, gates, failures)
+    found = judging.judge_run(summary(scored, places), ToyBenchmark, gates, failures, None)
     assert (found.judgement, found.sentence) == (judgement, sentence)
     of_failures = [Link("few", {"status": "rejected"}, 1), Link("all", {}, 1)]
     of_gates = [

@@ -86,7 +86,7 @@ def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pyt
 def test_a_path_that_is_not_utf_8_can_be_written_and_a_clock_that_was_set_back_gives_no_negative_time() -> None:
     sides = provenance.input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
     document = provenance.run_document(
-        provenance.Invocation(("a\udcff",), started=9e9, inputs=sides), "id", make_benchmark("toy"), ["ours"], {}
+        provenance.Invocation(("a\udcff",), started=9e9, inputs=sides), "id", make_benchmark("toy"), ["ours"], {}, ()
     )
     assert document["seconds"] == 0
     # A filesystem may not say when a file was changed.

@@ -53,7 +53,7 @@ def test_a_run_that_another_one_replaces_while_it_is_read_is_opened_again(
 
 def test_too_many_rejected_records_or_missing_predictions_fail() -> None:
     settings = Settings(benchmark="toy", max_rejected_fraction=0.1, max_missing_fraction=0.5)
-    failures = coverage_failures(coverage(rejected=40, read=396, missing=225, balanced=False), settings)
+    failures = coverage_failures(coverage(rejected=40, read=396, missing=225, balanced=False), settings, ())
     assert [each.text for each in failures[:2]] == [
         "ours: 40 of 396 predictions were rejected, more than max_rejected_fraction 0.1 allows; see quarantine/",
         "ours: 225 of 396 samples have no prediction, more than max_missing_fraction 0.5 allows",
@@ -69,7 +69,7 @@ def test_a_limit_holds_as_long_as_the_share_is_not_above_it(read: int, data: st.
     allowed = data.draw(st.integers(0, read))
     settings = Settings(benchmark="toy", max_rejected_fraction=allowed / read, max_missing_fraction=allowed / read)
     for count in (allowed, min(allowed + 1, read)):
-        found = coverage_failures(coverage(count, read, count), settings)
+        found = coverage_failures(coverage(count, read, count), settings, ())
         assert len(found) == (0 if count == allowed else 2)
 
 

@@ -35,12 +35,12 @@ LOOKS = (
 
 
 def test_which_tokens_look_the_same() -> None:
-    classes = [{visual_class(token) for token in tokens.split()} for tokens in LOOKS.split(" / ")]
+    classes = [{visual_class(token, False) for token in tokens.split()} for tokens in LOOKS.split(" / ")]
     assert [len(each) for each in classes] == [1] * len(classes)
     assert len(set().union(*classes)) == len(classes)
     # The tool takes the last letter of all that begins with \big, and knows no \middle.
     released = {r"\bigcup": "p", r"\bigr)": ")", r"\Big\{": r"\{", r"\left<": r"\langle", r"\middle<": r"\middle<"}
-    assert {token: visual_class(token, released=True) for token in released} == released
+    assert {token: visual_class(token, True) for token in released} == released
 
 
 def test_the_sequence_of_fifty_samples_is_fixed() -> None:
