@@ -191,10 +191,7 @@ class Scorer:
             self._open = True
         added = Totals(self._configuration)
         added.numbered, truths, predictions = self._numbered(truths, predictions)
-        sides = (
-            self._by_id(added, GROUND_TRUTH, truths, self._totals.rows),
-            self._by_id(added, 0, predictions, ()),
-        )
+        sides = (self._by_id(added, GROUND_TRUTH, truths, self._totals.rows), self._by_id(added, 0, predictions, ()))
         self._look_for_columns(added, sides[0].values(), all_columns)
         try:
             self._score(added, *sides)

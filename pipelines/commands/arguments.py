@@ -121,11 +121,7 @@ _SLICES: dict[str, Any] = {**_REPEATED, "dest": "slices"}
 
 _CONFIG = _option("CONFIG", "a YAML file, the name of a benchmark, or FILE.py:CLASS")
 _SET = _option("--set KEY=VALUE", "set a key of the configuration", **_REPEATED)
-_BENCHMARK_AND_TRUTH = (
-    _CONFIG,
-    _SET,
-    _option("--ground-truth GLOB", "the ground-truth files", **_GLOBS),
-)
+_BENCHMARK_AND_TRUTH = (_CONFIG, _SET, _option("--ground-truth GLOB", "the ground-truth files", **_GLOBS))
 _RECORD_OUTPUT = (_option("--output FILE", "the file to write: .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),)
 _VERDICTS = (
     _option("--baseline RUN", "compare with RUN, RUN:SYSTEM, or the run that a file such as blessed.txt names"),

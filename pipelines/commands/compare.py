@@ -24,12 +24,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
-from ...metrics.statistics.comparison import (
-    ComparedSlice,
-    SwapWeights,
-    compare_slice,
-    dependencies,
-)
+from ...metrics.statistics.comparison import ComparedSlice, SwapWeights, compare_slice, dependencies
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, units_needed
 from ...metrics.statistics.sum_table import FloatArray
 from ...metrics.statistics.sums import Sums
@@ -46,13 +41,7 @@ from ...transforms.sample_changes import ChangePlan, GatherChanged, WriteChanges
 from ..config.errors import UsageError
 from ..reports.cards import DrawChanged
 from ..reports.cells import markdown
-from ..reports.comparison import (
-    PAGE,
-    ComparisonPage,
-    compared_metric,
-    comparison_reports,
-    plan_page,
-)
+from ..reports.comparison import PAGE, ComparisonPage, compared_metric, comparison_reports, plan_page
 from ..reports.document import Counts
 from ..runners import launch
 from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document

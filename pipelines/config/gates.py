@@ -141,10 +141,7 @@ def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
 
 
 def check_targets(
-    gates: Mapping[str, Gate],
-    kind: type[AnyBenchmark],
-    systems: Sequence[str],
-    slices: Iterable[Sequence[str]],
+    gates: Mapping[str, Gate], kind: type[AnyBenchmark], systems: Sequence[str], slices: Iterable[Sequence[str]]
 ) -> None:
     """Rejects gates on a slice or a system that the run will not have.
 

@@ -41,11 +41,7 @@ MAX_ROWS_OF_CELLS = 10_000
 
 
 def run_reports(
-    result: Run,
-    run: Mapping[str, Any],
-    samples: Sequence[str] | None,
-    cards: Sequence[doc.Card],
-    baseline: Run | None,
+    result: Run, run: Mapping[str, Any], samples: Sequence[str] | None, cards: Sequence[doc.Card], baseline: Run | None
 ) -> Reports:
     """Returns report.md and, if there are samples, report.html.
 

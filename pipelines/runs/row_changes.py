@@ -87,12 +87,7 @@ class MovedSample(NamedTuple):
 
 
 def top_contributors(
-    benchmark: AnyBenchmark,
-    metric: str,
-    ours: SystemRun,
-    theirs: SystemRun,
-    label: str = "",
-    count: int = 5,
+    benchmark: AnyBenchmark, metric: str, ours: SystemRun, theirs: SystemRun, label: str = "", count: int = 5
 ) -> list[MovedSample]:
     """Returns the `count` samples that cost a metric of a slice most, then those that improved it most.
 

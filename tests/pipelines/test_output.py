@@ -27,16 +27,7 @@ from beamscore.transforms.io.publication import RUNS, check_not_replaced
 from beamscore.transforms.records import InputProblem
 from tests import toy
 from tests.faults import small_disk
-from tests.runs import (
-    RESULT_NAMES,
-    Record,
-    Run,
-    command,
-    evaluate,
-    evaluate_records,
-    unpack_replicates,
-    write_lines,
-)
+from tests.runs import RESULT_NAMES, Record, Run, command, evaluate, evaluate_records, unpack_replicates, write_lines
 
 COUNT = 40
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]

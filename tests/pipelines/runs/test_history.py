@@ -245,10 +245,7 @@ def test_gates_of_the_last_night_are_reasons_and_lines_of_its_metrics(tmp_path: 
     write(run, {**json.loads(run.read_bytes()), "gates": [known | each for each in gates]})
     found = history([row(0, 0.9, verdict="fail", gates="fail"), row(0, 0.9, system="theirs", gates="fail")])
     document = build_history(HistorySources(str(tmp_path), str(tmp_path), [found], SCHEMA.empty_table()), found)
-    assert document.verdict.reasons == (
-        Link("g (fail, advisory): low", {}),
-        Link("g (fail): low", {"slice.a": "1"}),
-    )
+    assert document.verdict.reasons == (Link("g (fail, advisory): low", {}), Link("g (fail): low", {"slice.a": "1"}))
     nights = document.history
     assert nights is not None
     against_baseline = " of ours: not worse than baseline, margin"
