@@ -37,10 +37,14 @@ RAW_RING = re.compile(r"\*(?:\[[^\[\]]*\])?\d+\(|\[::")
 RAW_BRANCH = re.compile(rf"\(\s*(?:{BOND_TYPE}|[\[?(])|\*\s*\d")
 PIECE = r"\\[A-Za-z]+|\\.|."
 OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
-SPACED = re.compile(rf"({OWN_TOKEN})?({PIECE})?\Z|({PIECE})({OWN_TOKEN})\Z", re.DOTALL)
-"""One bond or hook, one piece of text, or both if the blank between them is missing."""
+DAMAGED_BOND = rf"(?:{BOND_TYPE})\[:?\d[\d.,]*\]?"
+SPACED, SPACED_OR_DAMAGED = (
+    re.compile(rf"({own})?({PIECE})?\Z|({PIECE})({own})\Z", re.DOTALL)
+    for own in (OWN_TOKEN, f"{OWN_TOKEN}|{DAMAGED_BOND}")
+)
+"""One bond or hook, one piece of text, or both if the blank between them is missing; a bond may lack `:` or `]`."""
 JOINED_BRANCH = re.compile(rf"\((?:{BOND_TYPE})")
-RAW_ANGLE = re.compile(rf"(?:{BOND_TYPE})\[(?!\s*:)")
+RAW_ANGLE = re.compile(rf"(?:{BOND_TYPE})\[\s*[-+]?\d?\s*[,\]]")
 BOND_OR_HOOK = re.compile(rf"(?:{BOND_TYPE})\[[^\[\]]*\]|\?(?:\[[^\[\]]*\])?")
 JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
 """A bond as the labels of the competition write it, with or without blanks around it."""
@@ -61,7 +65,8 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
     if ("*" in text or "[::" in text) and RAW_RING.search(text):
         return False
     tokens = text.split()
-    spaced = [SPACED.match(token) for token in tokens]
+    pattern = SPACED_OR_DAMAGED if reads_spaced_chemfig else SPACED
+    spaced = [pattern.match(token) for token in tokens]
     if reads_spaced_chemfig:
         if RAW_ANGLE.search(text) or JOINED_BRANCH.search(text) or _is_joined(tokens, spaced):
             return False

@@ -155,7 +155,9 @@ def test_what_cannot_be_read_says_where_and_what_was_expected() -> None:
 SSML_IN = {
     ("published", "released"): [
         *("C H _ { 3 } -[:90.0,1.0] O", "?[a] -[:90] -[:30] ?[a,{-}]", "A branch( - branch)", "", "N-[:90] O"),
-        *("( C H _ { 2 } ) _ { 3 } -[:90] O", "N ^ { + } -[:90] O ^ { - }", "A { ~ - }"),
+        *("( C H _ { 2 } ) _ { 3 } -[:90] O", "N ^ { + } -[:90] O ^ { - }", "A { ~ - }", "CH O -[:90.0,1.0] N"),
+        # A bond lacks a colon or a bracket.
+        *("-[:45.0,1.0] -[315.0,1.0]", "?[a] -[:90] -[:30 -[210] ?[a,{-}]"),
     ],
     (): ["CH_3-[2]OH", "[ :30] - -", "A *6( -[:30.0,1.0] B )", "CHO-[:90.0,1.0]CHO"],
     ("released",): [
