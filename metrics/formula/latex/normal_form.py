@@ -34,6 +34,7 @@ _BEFORE_LENGTH = frozenset({"\\", "]", "}"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
+_END_OF_CELL = re.compile(r"[&}]|\\(?:\\|cr|hline|tabularnewline|end\{.*)")
 MAX_OPTION = 40
 _LENGTH_OPTION = re.compile(r"\[[-.0-9]+[cepm][xtm]\]")
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
@@ -208,7 +209,10 @@ def _with_braces(tokens: list[str], released: bool) -> list[str]:
         elif token in commands.SPANS and not released:
             start = at + 1
             for _ in range(3):
-                start = _brace(result, after_option(result, start))
+                start = after_option(result, start)
+                if start < len(result) and _END_OF_CELL.fullmatch(result[start]):
+                    raise Unbalanced(f"an argument is missing at token {start}")
+                start = _brace(result, start)
         at += 1
     return result
 

@@ -127,7 +127,8 @@ def test_what_is_not_in_the_grammar_is_not_parsed() -> None:
     for text in (*texts, r"\root 3 x", r"\substack a", r"\substack{a & b}", r"\begin{pmatrix*}[r x"):
         assert not normal_form(text).parsed, text
     # A command without its argument has no normal form at all.
-    for text in (r"\frac { a", r"\sqrt { x", r"\hat", r"\frac"):
+    spans = (rf"\begin{{tabular}}{{cc}} \multirow{end}" for end in ("2*", "2*&", r"2*\\", r"2*\hline", "2*}"))
+    for text in (r"\frac { a", r"\sqrt { x", r"\hat", r"\frac", *spans):
         with pytest.raises(Unbalanced):
             normal_form(text)
 
