@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import namedtuple
 from collections.abc import Sequence
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -87,7 +88,7 @@ SHAPES = [
     {"sample_id": "a", "box": beam.Row(width=3, height=np.array([1.5, None])), "note": float("nan")},
     {"sample_id": "a", "box": MappingProxyType({"width": 3, "height": (1.5, None)}), "note": None},
     {"sample_id": "a", "box": {"width": np.int16(3), "height": [1.5, None]}, "note": np.float32("nan")},
-    {"sample_id": "a", "box": {"width": 3, "height": (1.5, pandas.NaT)}, "note": None},
+    {"sample_id": "a", "box": {"width": Decimal(3), "height": (1.5, pandas.NaT)}, "note": Decimal("snan")},
 ]
 
 

@@ -298,14 +298,29 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False, scored: Coll
     is nested too deep.
     """
     plain = plain_values(fields)
-    with contextlib.suppress(ValueError, msgspec.MsgspecError):
-        written = msgspec.json.Encoder(decimal_format="number", order="sorted" if is_sorted else None).encode(plain)
+    encoder = msgspec.json.Encoder(decimal_format="number", order="sorted" if is_sorted else None)
+    with contextlib.suppress(UnicodeEncodeError):
+        try:
+            written = encoder.encode(plain)
+        except ValueError:
+            # It writes a float that is no number as null, but no such decimal.
+            written = encoder.encode(plain := without_decimals(plain))
         if b"null" not in written or not _has_no_json(plain, scored):
             return written
     # A lone surrogate is not text, nor are infinity and NaN numbers of JSON, though they would be written as null: as
     # they are written here, they are rejected when the record is decoded, with this record.
-    builtin = msgspec.to_builtins(plain, builtin_types=(Decimal,))
-    return json.dumps(builtin, sort_keys=is_sorted, default=float).encode()
+    return json.dumps(msgspec.to_builtins(without_decimals(plain)), sort_keys=is_sorted).encode()
+
+
+def without_decimals(value: Any) -> Any:
+    """Returns a value of JSON with each decimal as the number that its text is: 40 an integer, 40.0 and 0.1 floats."""
+    if isinstance(value, Decimal):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(str(value))
+        return math.nan if value.is_nan() else float(value)
+    if isinstance(value, dict):
+        return {name: without_decimals(each) for name, each in value.items()}
+    return list(map(without_decimals, value)) if isinstance(value, (list, tuple)) else value
 
 
 def plain_values(values: Any) -> Any:

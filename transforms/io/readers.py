@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -28,6 +27,7 @@ from .field_map import (
     plain_value,
     plain_values,
     record_json,
+    without_decimals,
 )
 from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
 
@@ -476,13 +476,10 @@ def converted(batch: Any) -> Iterator[dict[str, Any] | str]:
 
 
 def _values(column: Any) -> Any:
-    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text.
-
-    A decimal becomes the number that its text is in JSON: 40 an integer, 40.0 and 0.1 floats.
-    """
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text."""
     if not _has_map_time_or_decimal(column.type):
         return column.to_pylist()
-    return _without_decimals(plain_values(column.to_pylist(maps_as_pydicts="lossy")))
+    return without_decimals(plain_values(column.to_pylist(maps_as_pydicts="lossy")))
 
 
 def _has_map_time_or_decimal(kind: Any) -> bool:
@@ -490,14 +487,6 @@ def _has_map_time_or_decimal(kind: Any) -> bool:
         return True
     inner = [kind.value_type] if pa.types.is_dictionary(kind) else [kind.field(i).type for i in range(kind.num_fields)]
     return any(map(_has_map_time_or_decimal, inner))
-
-
-def _without_decimals(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return msgspec.json.decode(str(value))
-    if isinstance(value, dict):
-        return {name: _without_decimals(each) for name, each in value.items()}
-    return list(map(_without_decimals, value)) if isinstance(value, list) else value
 
 
 def _holds_json(field: Any, structured: Collection[str]) -> bool:

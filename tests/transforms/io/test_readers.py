@@ -375,7 +375,7 @@ TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa
         (pa.array([[(1, 2)], [], None], pa.map_(pa.int64(), pa.int64())), [{"1": 2}, {}, None]),
         # A decimal is the float of the same text, or an integer if it has no decimal places.
         (pa.array([[{"d": Decimal("0.1")}], [{"d": Decimal("40.0")}], None]), [[{"d": 0.1}], [{"d": 40}], None]),
-        (pa.array([Decimal(2**62 + 1)] * 3, pa.decimal128(38, 0)).dictionary_encode(), [2**62 + 1] * 3),
+        (pa.array([Decimal(2**62 + 1)] * 3, pa.decimal256(76, 0)).dictionary_encode(), [2**62 + 1] * 3),
         # Parquet's own JSON is JSON in any column; text is that in a column that never holds text.
         (JSON_TYPE, [{"x": 1}, None, None]),
         *((pa.array(JSON_TEXT, kind), JSON_TEXT) for kind in TEXT_TYPES),
