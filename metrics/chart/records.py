@@ -55,7 +55,7 @@ class Task(Struct, Generic[OutputT], frozen=True):
     """One task of one chart; its inputs are not read.
 
     The fields after `output` belong in it. A task that has one of them instead of an output is refused. In others they
-    are not set, so that they have no part in the hash of a record.
+    become unset, so that they have no part in the hash of a record.
     """
 
     output: OutputT | None = None
@@ -69,10 +69,14 @@ class Task(Struct, Generic[OutputT], frozen=True):
 
     def __post_init__(self) -> None:
         """Raises ValueError for an output that is not in `output`."""
-        if self.output is None:
-            fields = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
-            if given := [name for field, name in fields if getattr(self, field) not in (None, UNSET)]:
-                raise ValueError(f"the task has no `output`; it has {', '.join(given)}")
+        outside = [(field, name) for field, name in _OUTSIDE if getattr(self, field) is not UNSET]
+        if self.output is None and (given := [name for field, name in outside if getattr(self, field) is not None]):
+            raise ValueError(f"the task has no `output`; it has {', '.join(given)}")
+        for field, _ in outside:
+            msgspec.structs.force_setattr(self, field, UNSET)
+
+
+_OUTSIDE = tuple(zip(Task.__struct_fields__[1:], Task.__struct_encode_fields__[1:], strict=True))
 
 
 class ChartClass(Struct, frozen=True, gc=False):

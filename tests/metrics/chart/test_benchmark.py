@@ -110,6 +110,9 @@ def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> Non
 def test_an_output_outside_of_output_is_refused() -> None:
     for task in (*SIX_TASKS, "task7"):
         outside = PREDICTION[task]["output"]
+        beside = {**PREDICTION, task: {**PREDICTION[task], **outside, "data series": None}}
+        # Beside an output it has no part in the hash of the record.
+        assert msgspec.convert(beside, ChartPrediction) == msgspec.convert(PREDICTION, ChartPrediction)
         said = re.escape(f"the task has no `output`; it has {', '.join(sorted(outside, reverse=True))} - at `$.{task}`")
         for truth, prediction in ((WHOLE, {**PREDICTION, task: outside}), ({**WHOLE, task: outside}, PREDICTION)):
             if task != "task7" or truth is WHOLE:
