@@ -47,7 +47,7 @@ class ChartConverter(Converter):
         """Yields the record of one chart; images without a JSON file yield none.
 
         Raises UnreadableSource if two files of a role have the same name, the JSON is not an object, or a task has
-        members but neither an output nor an input nor a name.
+        members besides its input and its name, but no output.
         """
         annotations = [part for part in parts if part.role == "json"]
         images = [part for part in parts if part.role == "images"]
@@ -93,8 +93,9 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
         raise UnreadableSource(f"{annotation.path}: not a JSON object: {error_text(error)}") from error
     for task in TASKS:
         if isinstance(given := record.get(task), dict):
-            if given and given.keys().isdisjoint(("output", "input", "name")):
-                raise UnreadableSource(f"{annotation.path}: {task} has no `output`; it has {', '.join(given)}")
+            others = [name for name, value in given.items() if name not in ("input", "name") and value is not None]
+            if others and given.get("output") is None:
+                raise UnreadableSource(f"{annotation.path}: {task} has no `output`; it has {', '.join(others)}")
             record[task] = {"output": given.get("output")}
     output = record["task2"]["output"] if isinstance(record.get("task2"), dict) else None
     blocks: Any = output.get("text_blocks") if isinstance(output, dict) else None

@@ -77,7 +77,7 @@ def test_the_json_and_the_image_of_a_chart_become_one_record() -> None:
     files = annotation("b.json"), annotation("a.json"), ("images", "c.png", PNG)
     assert [each["sample_id"] for each in convert("chart", *files)] == ["a", "b"]
     # What has not the layout of a task is left to the type of the records.
-    odd: dict[str, Any] = {"task1": "Pie", "task2": None, "task3": {}}
+    odd: dict[str, Any] = {"task1": "Pie", "task2": None, "task3": {"a": None}}
     assert convert("chart", annotation("a.json", odd)) == [{**odd, "sample_id": "a", "task3": {"output": None}}]
 
 
@@ -252,7 +252,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
     (*IMAGE, bare_png(60000, 60000), r"^gt/a\.x: the size of the image cannot be read"),
     (*IMAGE, bare_png(9000, 9900), r"^gt/a\.x: 9000 x 9900 pixels are more than a chart has \(89000000 at most\)"),
     *((*CHART, content, r"^gt/a\.x: not a JSON object") for content in NO_JSON),
-    (*CHART, '{"task2": {"Output": {}, "a": 1}}', r"^gt/a\.x: task2 has no `output`; it has Output, a"),
+    (*CHART, '{"task2": {"input": 1, "name": "b", "Output": {}, "a": 1}}', r"^gt/a\.x: task2 has .*; it has Output, a$"),
     *(
         (*with_blocks({}, {"id": 0, name: {**CORNERS, "y3": odd}}),
          r"^gt/a\.x: task2: text block 1: expected bb with x0, y0, width and height,")
