@@ -57,6 +57,8 @@ _DAMAGED = (
     RuntimeError,
 )
 _ORIENTATIONS = {0.0: "horizontal", 1.0: "oriented"}
+_NOT_OF_THE_DATA = re.compile(r"(?:^|/)(?:__MACOSX/|\.[^/.])")
+"""Metadata of macOS, such as .DS_Store, and the copies that Jupyter keeps."""
 
 Region = dict[str, Any]
 Read = tuple[Region, int]
@@ -102,8 +104,7 @@ def _archived(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unrea
         with zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read())) as archive:
             for member in archive.infolist():
                 name = f"{path}: {member.filename}"
-                # macOS adds metadata: .DS_Store and __MACOSX/._NAME.
-                if member.is_dir() or posixpath.basename(member.filename).startswith("."):
+                if member.is_dir() or _NOT_OF_THE_DATA.search(member.filename):
                     continue
                 if not member.filename.lower().endswith(".txt"):
                     yield UnreadableSource(f"{name}: expected text files, such as gt_img_1.txt")

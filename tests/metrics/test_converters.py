@@ -197,8 +197,8 @@ def archived(content: bytes) -> list[Any]:
 def test_the_files_of_an_archive_are_read_like_files_of_a_folder() -> None:
     """Made by hand to the layout of ICDAR 2015: eight coordinates and the text, `###` where it cannot be read."""
     line = "377,117,463,117,465,130,378,130,Genaxis Theatre\r\n493,115,519,115,519,131,493,131,###\r\n"
-    others = dict.fromkeys(("gt/", "__MACOSX/._1.txt", "gt/.DS_Store", "a.png"), b"")
-    [(key, content), refused] = archived(archive({"gt/gt_img_1.txt": f"\ufeff{line}".encode(), **others}))
+    others = dict.fromkeys(("gt/", "__MACOSX/1.txt", "gt/.DS_Store", ".ipynb_checkpoints/1.txt", "a.png"), b"")
+    [(key, content), refused] = archived(archive({"./gt/gt_img_1.txt": f"\ufeff{line}".encode(), **others}))
     (record,) = converter("figure_text").records(key, [Part("ground_truth", "gt.zip", content)])
     assert record == {"sample_id": "img_1", "regions": regions("ground_truth", line)}
     assert str(refused) == "gt.zip: a.png: expected text files, such as gt_img_1.txt"
@@ -252,7 +252,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
     (*IMAGE, bare_png(60000, 60000), r"^gt/a\.x: the size of the image cannot be read"),
     (*IMAGE, bare_png(9000, 9900), r"^gt/a\.x: 9000 x 9900 pixels are more than a chart has \(89000000 at most\)"),
     *((*CHART, content, r"^gt/a\.x: not a JSON object") for content in NO_JSON),
-    (*CHART, '{"task2": {"input": 1, "name": "b", "Output": {}, "a": 1}}', r"^gt/a\.x: task2 has .*; it has Output, a$"),
+    (*CHART, '{"task2": {"input": 1, "name": 2, "Output": {}, "a": 1}}', r"^gt/a\.x: task2 has .*; it has Output, a$"),
     *(
         (*with_blocks({}, {"id": 0, name: {**CORNERS, "y3": odd}}),
          r"^gt/a\.x: task2: text block 1: expected bb with x0, y0, width and height,")
