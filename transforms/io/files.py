@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from glob import iglob
 from typing import Any, BinaryIO, Literal
 
@@ -136,15 +135,15 @@ def _linked(pattern: str, here: str, known: Collection[str], what: str) -> Itera
             yield path, found.st_size, found.st_mtime
 
 
-def _is_hidden(path: str, pattern: str) -> bool:
-    """Returns whether a wildcard stands for a name with a dot at its start, which it does not in a shell.
+def _as_in_a_shell(expression: str) -> str:
+    """Returns the regular expression of Beam for a pattern with what its wildcards stand for in a shell.
 
-    Such names have metadata of macOS and the copies that Jupyter keeps.
+    `/**/` may be no folder, and no wildcard is a dot at the start of a name. Such names have metadata of macOS and the
+    copies that Jupyter keeps.
     """
-    start = re.split(r"[*?[]", pattern, maxsplit=1)[0].rpartition("/")[0]
-    named = [name for name in pattern[len(start) :].split("/") if name.startswith(".")]
-    names = (name for name in path[len(start) :].split("/") if name.startswith("."))
-    return not all(any(fnmatchcase(name, each) for each in named) for name in names)
+    expression = re.sub(r"(?<=/)(?=[.\[])", r"(?!\\.)", expression)
+    expression = expression.replace(r"(?!\.).*/", r"(?:(?!\.)[^/]+/)*")
+    return expression.replace(".*", r"(?:[^/]|/(?!\.))*")
 
 
 def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
@@ -163,18 +162,19 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     pattern = here + (glob.replace("[", "?") if is_name else glob)
+    # Beam adds the star later.
+    pattern += "*" if pattern.endswith(("/", "\\")) else ""
     try:
         with beam_files(glob) as filesystems:
-            # To Beam `/**/` is one folder or more. As in a shell, it may be none.
-            metadata = filesystems.match([pattern.replace("/**/", "/**")])[0].metadata_list
-            any_depth = filesystems.get_filesystem(glob).translate_pattern(pattern).replace("/.*/", "/(?:.*/)?")
+            # To Beam `/**/` is one folder or more.
+            metadata = filesystems.match([re.sub(r"/(\*\*/)+", "/**", pattern)])[0].metadata_list
+            expression = _as_in_a_shell(filesystems.get_filesystem(glob).translate_pattern(pattern))
     except (OSError, ValueError) as error:
         raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
-        if (entry.path == here + glob if is_name else "/**/" not in pattern or re.match(any_depth, entry.path))
-        if not _is_hidden(entry.path, pattern)
+        if (entry.path == here + glob if is_name else re.match(expression, entry.path))
     ]
     if is_on_disk(glob) and not is_name:
         files += _linked(pattern, here, {path for path, _, _ in files}, what)
