@@ -194,7 +194,9 @@ class _Writer:
             start = self._group(after_option(tokens, start))
         start = after_option(tokens, start)
         written = tokens[at:start]
-        self.pieces += written if self._released else ["".join(each + " " * each[1:].isalpha() for each in written)]
+        if not self._released:
+            written = ["".join(f"{each} " if each[0] == "\\" and each[1:].isalpha() else each for each in written)]
+        self.pieces += written
         end = self._group(start)
         self.write(start, end)
         return end
