@@ -44,7 +44,7 @@ SPACED, SPACED_OR_DAMAGED = (
 )
 """One bond or hook, one piece of text, or both if the blank between them is missing; a bond may lack `:` or `]`."""
 JOINED_BRANCH = re.compile(rf"\((?:{BOND_TYPE})")
-RAW_ANGLE = re.compile(rf"(?:{BOND_TYPE})\[\s*[-+]?\d?\s*[,\]]")
+RAW_ANGLE = re.compile(rf"(?:{BOND_TYPE})\[\s*(?:[-+]?\d\s*)?[,\]]")
 BOND_OR_HOOK = re.compile(rf"(?:{BOND_TYPE})\[[^\[\]]*\]|\?(?:\[[^\[\]]*\])?")
 JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
 """A bond as the labels of the competition write it, with or without blanks around it."""

@@ -68,6 +68,7 @@ SIDES: dict[str, str] = {
     "hooks": filled("?[a,{-}] ", "\\chemfig { A ?[a] -[:90] B ", "}"),
     "text": filled("a ", "\\chemfig { A -[:90] ", "}"),
     "brackets in a bond": "\\chemfig { A -" + "[" * (LENGTH - 40) + " branch( }",
+    "blanks in a bond": filled(" ", "\\chemfig { A -[", "}"),
     "numbers in a bond": filled("1 ,", "\\chemfig { A -[:", "] branch( }").replace(" ,", ","),
     "a long number": filled("9", "\\chemfig { A -[:", "] branch( }"),
 }
