@@ -101,7 +101,8 @@ def apart(
     if not samples:
         is_unknown = ours.run is not theirs.run and not (ours.truths and theirs.truths)
         return (math.inf, OTHER_SAMPLES) if is_unknown and same is False else (0.0, "")
-    share = samples / min(ours.samples, theirs.samples)
+    least = min(ours.samples, theirs.samples)
+    share = samples / least if least else math.inf
     if samples == more:
         return share, f"one side measured {count_of(more, 'sample')} more"
     return share, f"up to {count_of(samples, 'sample')} may have been measured on one side alone"
