@@ -209,6 +209,7 @@ def _values_problem(kind: Any, options: Any) -> str:
     from .statistics.sums import Sums
 
     read: set[str] = set()
+    families: set[str] = set()
 
     class Alike(Sums):
         """Sums with one value under every name; records the names that are read."""
@@ -218,6 +219,10 @@ def _values_problem(kind: Any, options: Any) -> str:
         def __getitem__(self, name: str) -> float:
             read.add(name)
             return self.total
+
+        def family(self, prefix: str) -> dict[str, float]:
+            families.add(f"{prefix}[")
+            return super().family(prefix)
 
     try:
         returned = kind(options).values(Alike())
@@ -237,7 +242,7 @@ def _values_problem(kind: Any, options: Any) -> str:
             return f"values: {name} is not declared in metrics{nearest(name, names)}"
         for term in denominator_terms(spec, name) if spec.denominator else ():
             # A pattern may name statistics of samples alone.
-            if isinstance(term, str) and term not in read:
+            if isinstance(term, str) and term not in read and not term.startswith(tuple(families)):
                 return f"metrics: {name}: values does not read the denominator {term}{nearest(term, read)}"
     for spec in kind.metrics:
         if "[" not in spec.name and spec.name not in values:

@@ -17,7 +17,7 @@ the root mean square of the d*_r of a cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from ..benchmark import AnyBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
-from .measured import measure, spec_or_undeclared
+from .measured import measure, slices_with_value, spec_or_undeclared
 from .paired import PairedDifference, paired_differences, units_needed
 from .sum_table import FloatArray, SumTable, values_of_rows
 from .sums import UNITS_PER_ONE, Sums
@@ -155,10 +155,13 @@ def compare_slice(
     first, second = (SumTable.of([sums.row(0)]) for sums in systems)
     swapped_first = values_of_rows(benchmark, changes + first, corpora[0])
     swapped_second = values_of_rows(benchmark, -changes + second, corpora[1])
+    sides = [(sums.row(0), corpus) for sums, corpus in zip(systems, corpora, strict=True)]
     largest, none = np.zeros(len(changes)), np.full(len(changes), np.nan)
     metrics = {}
     for name, paired in differences.items():
-        test = None
+        test, parts = None, spec_or_undeclared(type(benchmark), name).sliced
+        if len({_slices_measured(benchmark, parts, *side) for side in sides}) > 1:
+            paired = PairedDifference(paired.baseline, paired.candidate, None, None, None, paired.units, None)
         if paired.difference is not None:
             swapped = swapped_second.get(name, none) - swapped_first.get(name, none)
             count, unit_count = differing[name]
@@ -169,6 +172,13 @@ def compare_slice(
             test = SwapTest(swap_p(paired.difference, swapped), t, count, enough)
         metrics[name] = ComparedMetric(paired, test)
     return ComparedSlice(label, samples, metrics, largest)
+
+
+def _slices_measured(
+    benchmark: AnyBenchmark, parts: Iterable[tuple[str, str]], sums: Sums, corpus: Sums
+) -> tuple[tuple[str, ...], ...]:
+    """Returns the slices that each part of a mean over slices has; means over different slices do not compare."""
+    return tuple(tuple(slices_with_value(benchmark, *part, sums, corpus)) for part in parts)
 
 
 def verdict(

@@ -156,6 +156,10 @@ def _measure_together(
             {name: counts[name][number] for name in values if name in counts},
             {name: denominators[name][number] for name in values if name in counts},
         )
+        # An estimate of the units from their sizes does not tell whether they are few.
+        for name in counts:
+            if name in values and (clustered or specs[name].per_sample is None):
+                measured.totals[name] = float(denominators[name][number][0]) / (specs[name].per_sample or 1)
         _weigh_classes(kind, measured)
         for name in values:
             if name not in counts:
@@ -172,7 +176,7 @@ def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
                 family = spec_or_undeclared(kind, classes)
                 of_family = [size for each, size in units.items() if spec_or_undeclared(kind, each) is family]
                 means[classes] = satterthwaite_df(of_family)
-            measured.totals[metric] = units[metric]
+            measured.totals.setdefault(metric, units[metric])
             units[metric], measured.sizes[metric] = (min(units[metric], each) for each in means[classes])
 
 

@@ -53,6 +53,7 @@ class PairedDifference:
     cautious: the interval that allows for losses that no unit shows. For a metric without two bounds it is `interval`,
     since the size of such a loss is unknown.
     same_predictions: whether both systems are known to have the same predictions.
+    total: how many units there are at least, where `units` is an estimate that uneven sizes make small.
     """
 
     baseline: float | None
@@ -64,6 +65,7 @@ class PairedDifference:
     detectable: float | None
     cautious: Interval | None = None
     same_predictions: bool = False
+    total: float = math.inf
 
 
 def paired_differences(
@@ -90,7 +92,7 @@ def paired_differences(
         error = None if difference is None else errors[name]
         spec = spec_or_undeclared(type(benchmark), name)
         if difference is None or error is None or not spec.has_units:
-            differences[name] = PairedDifference(before, after, difference, None, None, units, None)
+            differences[name] = PairedDifference(before, after, difference, None, None, units, None, total=units)
             continue
         wider, counted = error, None if differing is None else differing.get(name, 0)
         if not same or error or difference:
@@ -108,6 +110,7 @@ def paired_differences(
             _detectable(error, units, confidence, spec.width, total),
             paired_interval(difference, wider, units, confidence, spec.width, total),
             same,
+            total,
         )
     return differences
 

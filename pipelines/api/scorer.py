@@ -465,16 +465,16 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
     read = frame[[name for name in frame.columns if str(name) in needed]]
     try:
         table = pa.table(read)
+        for place, (_, column) in enumerate(read.items()):
+            field = table.field(place)
+            if "struct<" in str(field.type) and not pa.types.is_map(field.type):
+                table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         # Nulls are absent fields, but one that is null everywhere is there.
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
         rows = zip(given.to_dict("records"), given.notna().to_dict("records"), strict=True)
         return [empty | {name: value for name, value in row.items() if has_value[name]} for row, has_value in rows]
-    for place, (_, column) in enumerate(read.items()):
-        field = table.field(place)
-        if "struct<" in str(field.type):
-            table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
     for name in map(str, frame.columns):
         if name not in needed:
             table = table.append_column(name, pa.nulls(len(table)))
@@ -482,8 +482,14 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
 
 
 def _json_of(value: Any, is_present: bool) -> str | None:
-    """Returns a value of a pandas frame as JSON, with null for NaN; None if it is missing."""
-    return record_json({"": value}, scored=())[len('{"":') : -1].decode() if is_present else None
+    """Returns a value of a pandas frame as JSON, with null for NaN; None if it is missing.
+
+    Raises ArrowInvalid if the value may hold an infinity, which JSON does not have.
+    """
+    text = record_json({"": value}, scored=())[len('{"":') : -1].decode() if is_present else None
+    if text is not None and "Infinity" in text:
+        raise pa.ArrowInvalid("Infinity")
+    return text
 
 
 def _unnamed(side: Any) -> bool:

@@ -179,7 +179,7 @@ def _with_few(
     try:
         counts = differing_units(ours, theirs, unsure, needed)
     except InputProblem:
-        return [name for name in unsure if paired[name].units < needed]
+        return [name for name in unsure if paired[name].total < needed]
     return [name for name, count in counts.items() if count < needed]
 
 
@@ -208,12 +208,12 @@ def _compared(
     much of it the samples that only one side measured may explain."""
     spec, deciding = spec_or_undeclared(type(benchmark), metric), Measured(paired.difference)
     if paired.difference is not None and paired.error is not None:
-        ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
+        ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width, paired.total)
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
     # Within a cluster, or the repeats of a sample, differences may cancel.
     may_differ = grouped and not paired.same_predictions
-    has_few = has_few or paired.units < units_needed(confidence)
+    has_few = has_few or paired.total < units_needed(confidence)
     word = difference_word(deciding, spec.higher_is_better, may_differ, has_few, shift)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS, is_of_k
 from ...metrics.statistics.measured import Measured, class_families, slices_with_value, spec_or_undeclared
-from ...metrics.statistics.paired import same_samples
+from ...metrics.statistics.paired import relative_excess, same_samples
 from ...metrics.statistics.sums import Sums
 from ..config.settings import Configuration
 from .numbers import count_of
@@ -113,12 +113,20 @@ def attributable_shift(
 ) -> tuple[float, str]:
     """Returns how far samples that only one side measured may have moved a difference at most, and a text.
 
-    A share s of the samples moves a mean by at most s times the width of its bounds. Where a missing prediction counts
-    as wrong, both sides measured the whole ground truth. Then a slice alone may hold other samples; equal predictions
-    of the systems show that these are why it differs.
+    A share s of the samples moves a mean by at most s times the width of its bounds; of a mean over classes, s is the
+    mean of the shares. Where a missing prediction counts as wrong, both sides measured the whole ground truth. Then a
+    slice alone may hold other samples; equal predictions of the systems show that these are why it differs.
     """
     share, reason = apart(configuration, metric, ours, theirs, is_trusted=True)
+    kind = type(configuration.benchmark)
     is_same_system = ours.predictions is not None and ours.predictions == theirs.predictions
-    if not share or (configuration.settings.missing == "wrong" and not is_same_system):
-        return 0.0, reason
-    return share * spec_or_undeclared(type(configuration.benchmark), metric).reach, reason
+    if ours.parts == theirs.parts and not is_same_system:
+        if configuration.settings.missing == "wrong":
+            return 0.0, reason
+        if reason == OTHER_SAMPLES:
+            share = (ours.left_out + theirs.left_out) / max(1, min(ours.samples, theirs.samples))
+    for family in class_families(kind, metric) if share else ():
+        names = [name for name in ours.measured.denominators if family.covers(name)]
+        excess = sum(relative_excess(name, ours.measured, theirs.measured) for name in names)
+        share = max(share, excess / max(1, len(names)))
+    return (share * spec_or_undeclared(kind, metric).reach if share else 0.0), reason

@@ -65,7 +65,9 @@ def test_what_one_side_lacks_has_no_difference() -> None:
         (whole, exact_match(None, [0.5] * 3), 0.625, None, None, 30),
         (half, whole, 0.5, 0.625, 0.125, 30),
     ):
-        assert difference_of(one, other) == PairedDifference(before, after, difference, None, None, units, None)
+        assert difference_of(one, other) == PairedDifference(
+            before, after, difference, None, None, units, None, total=units
+        )
     with pytest.raises(ValueError):
         difference_of(exact_match(0.5, [0.5, 0.5]), whole)
 
