@@ -203,8 +203,8 @@ def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str
     """Returns a metric of all samples of comparison.json, judged alone where its verdict is that on all at once."""
     values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
     difference, word = _difference(values), values["verdict"]
-    if word not in ("identical", "too few differ"):
-        word = difference_word(difference, metric.higher_is_better, may_differ=True)
+    if word != "identical":
+        word = difference_word(difference, metric.higher_is_better, may_differ=True, has_few=word == "too few differ")
     before, after = (doc.Measured(values[side]) for side in RUN_SIDES)
     difference = msgspec.structs.replace(difference, verdict=word)
     return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])

@@ -47,10 +47,10 @@ def difference_word(
         return "no interval"
     if difference.known == [0, 0, 0] and not may_differ:
         return "identical"
-    if has_few:
-        return "too few differ"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"
+    if has_few:
+        return "too few differ"
     if difference.low - shift <= 0 <= difference.high + shift:
         return "other samples"
     return "better" if (difference.low > 0) == higher_is_better else "worse"

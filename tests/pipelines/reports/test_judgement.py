@@ -55,9 +55,9 @@ def test_the_main_metrics_decide(
     assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
 
 
-def test_too_few_differ_wherever_the_interval_lies() -> None:
+def test_too_few_differ_where_the_interval_excludes_zero() -> None:
     words = [compared("x", move, has_few=True).difference.verdict for move in (WORSE, UNSURE, SAME)]
-    assert words == ["too few differ", "too few differ", "identical"]
+    assert words == ["too few differ", "no difference shown", "identical"]
 
 
 def test_what_samples_of_one_side_may_explain_is_neither_better_nor_worse() -> None:
