@@ -35,6 +35,7 @@ MAX_INPUT_BYTES = 16 << 30
 """Larger inputs are not read again only for the few samples of a page."""
 MAX_SLICES = 10_000
 LABELS_NAMED = 20
+METRICS_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -185,17 +186,20 @@ def judge_comparison(
     unsure = [each.name for each in decided if corrected[each.name] not in ("not tested", each.difference.verdict)]
     sentence = verdict.sentence
     if unsure:
-        sentence += f" The test of all metrics and slices at once does not confirm {' and '.join(unsure)}."
+        sentence += f" The test of all metrics and slices at once does not confirm {some_of(unsure, METRICS_NAMED)}."
     if untested:
         verb = "was" if len(untested) == 1 else "were"
-        sentence += f" {' and '.join(untested)} {verb} not tested for all metrics and slices at once."
+        sentence += f" {some_of(untested, METRICS_NAMED)} {verb} not tested for all metrics and slices at once."
     if decided and not unsure and not untested:
-        sentence += " That holds for all metrics and slices at once."
+        sentence += f" The test of all metrics and slices at once confirms {some_of([*corrected], METRICS_NAMED)}."
     words = [[metric["verdict"] for metric in each["metrics"].values()] for each in comparison["slices"].values()]
     if words and verdict.judgement != "identical":
         worse, better = (sum(word in each for each in words) for word in ("worse", "better"))
-        counts = f"{worse:,} {'is' if worse == 1 else 'are'} worse in some metric and {better:,} better"
-        sentence += f" Of {len(words):,} slice{'s' * (len(words) != 1)}, {counts}."
+        if worse or better:
+            counts = f"{worse:,} {'is' if worse == 1 else 'are'} worse in some metric and {better:,} better"
+            sentence += f" Of {len(words):,} slice{'s' * (len(words) != 1)}, {counts}."
+        else:
+            sentence += " No slice is better or worse in any metric."
     return msgspec.structs.replace(verdict, sentence=sentence)
 
 

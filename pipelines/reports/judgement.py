@@ -120,8 +120,9 @@ def judge_difference(
     systems: Sequence[str],
     it: str,
 ) -> Verdict | None:
-    """Returns the verdict on main metrics against a baseline, the lead metric first; None if none was compared.
+    """Returns the verdict on main metrics against a baseline; None if none was compared.
 
+    Its sentence begins with the first metric that is worse or better in the order of `lead`, else with the lead metric.
     lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main metrics, in the order of
     `slices`. systems: their names. it: the subject of the sentence.
     """
@@ -150,15 +151,16 @@ def judge_difference(
     for word, note in _NOTES.items():
         if word in places and judgement != "not judged":
             clause += f"; {note} {some_of([names[place] for place in places[word]], SYSTEMS_NAMED)}"
-    first = known[0]
+    told = min([*places["worse"], *places["better"]], default=0)
+    first = known[told]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)
         for word, why in (("worse", "lost"), ("better", "won"))
         for place in places[word]
-        if place
+        if place != told
     ]
     lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
-    return Verdict(judgement, f"{moved(names[0], first)}. {clause}.", tuple(reasons[:MAX_REASONS]), lost)
+    return Verdict(judgement, f"{moved(names[told], first)}. {clause}.", tuple(reasons[:MAX_REASONS]), lost)
 
 
 def judge_run(

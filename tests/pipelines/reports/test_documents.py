@@ -113,10 +113,10 @@ COMPARED: list[Any] = [
     (60, 0, 0, "identical", "equal to the baseline in 2 main metrics", "equal to the baseline"),
     # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
     (60, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
-    (1, 1, 0, "no difference shown", "No difference is shown in 2 main metrics", "2 main metrics. "),
+    (1, 1, 0, "no difference shown", "No difference is shown in 2 main metrics", "2 main metrics. No slice is better"),
     (60, 2, 0, "no difference shown", "No difference is shown in 2 main metrics", "2 main metrics. "),
     (60, 9, 2, "worse", "worse in 2 of 2 main metrics", "The test of all metrics and slices at once does not "),
-    (60, 10, 0, "worse", "worse in 2 of 2 main metrics", " That holds for all metrics and slices at once."),
+    (60, 10, 0, "worse", "worse in 2 of 2 main metrics", "slices at once confirms exact_match, similarity. "),
 ]
 VERBS = {"worse": "fell", "too few differ": "went", "no difference shown": "went", "identical": "is"}
 TITLES = (

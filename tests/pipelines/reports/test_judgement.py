@@ -18,6 +18,7 @@ Move = tuple[float, float | None, float | None]
 WORSE, BETTER, UNSURE, SAME = (-0.25, -0.5, -0.125), (0.25, 0.125, 0.5), (-0.25, -0.5, 0.5), (0.0, 0.0, 0.0)
 FELL = "fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"
 ROSE = "rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"
+TEST = "The test of all metrics and slices at once"
 WENT, NONE = "went from 0.5000 to 0.2500, −0.2500", "No difference is shown in"
 
 
@@ -29,28 +30,32 @@ def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, 
 @pytest.mark.parametrize(
     ("moves", "higher", "judgement", "reasons", "moved", "clause"),
     [
-        ([WORSE] * 8, True, "worse", ["lost"] * 7, FELL, "It is worse in 8 of 8 main metrics"),
-        ([BETTER, WORSE], False, "mixed", ["lost"], FELL, "It is worse in 1 and better in 1 of 2 main metrics"),
-        ([UNSURE, BETTER], True, "better", [], ROSE, "It is better in 1 of 2 main metrics"),
-        ([BETTER, SAME, UNSURE], True, "better", ["won"], f"{WENT} (−0.5000 to +0.5000)",
-         "It is better in 1 of 3 main metrics"),
-        ([WORSE, BETTER], True, "mixed", ["lost"], ROSE, "It is worse in 1 and better in 1 of 2 main metrics"),
-        ([(-0.25, -0.5, 0.0)], True, "no difference shown", [], f"{WENT} (−0.5000 to 0.0000)", f"{NONE} 1 main metric"),
-        ([(-0.25, None, None)], True, "not judged", [], WENT, "1 main metric has no interval, so nothing is judged"),
-        ([(-0.25, None, None), (-0.25, -0.5, 0.0)], True, "no difference shown", [], f"{WENT} (−0.5000 to 0.0000)",
+        ([WORSE] * 8, True, "worse", ["lost"] * 7, f"m7 {FELL}", "It is worse in 8 of 8 main metrics"),
+        ([BETTER, WORSE], False, "mixed", ["lost"], f"m1 {FELL}", "It is worse in 1 and better in 1 of 2 main metrics"),
+        ([UNSURE, BETTER], True, "better", [], f"m1 {ROSE}", "It is better in 1 of 2 main metrics"),
+        ([BETTER, SAME, UNSURE], True, "better", [], f"m0 {ROSE}", "It is better in 1 of 3 main metrics"),
+        ([BETTER, WORSE, UNSURE], True, "mixed", ["won"], f"m1 {FELL}",
+         "It is worse in 1 and better in 1 of 3 main metrics"),
+        ([WORSE, BETTER], True, "mixed", ["lost"], f"m1 {ROSE}", "It is worse in 1 and better in 1 of 2 main metrics"),
+        ([(-0.25, -0.5, 0.0)], True, "no difference shown", [], f"m0 {WENT} (−0.5000 to 0.0000)",
+         f"{NONE} 1 main metric"),
+        ([(-0.25, None, None)], True, "not judged", [], f"m0 {WENT}",
+         "1 main metric has no interval, so nothing is judged"),
+        ([(-0.25, None, None), (-0.25, -0.5, 0.0)], True, "no difference shown", [], f"m1 {WENT} (−0.5000 to 0.0000)",
          f"{NONE} 2 main metrics; there is no interval for m0"),
-        ([SAME, SAME], True, "identical", [], "is 0.5000 as before", "It is equal to the baseline in 2 main metrics"),
+        ([SAME, SAME], True, "identical", [], "m1 is 0.5000 as before",
+         "It is equal to the baseline in 2 main metrics"),
     ],
 )  # fmt: skip
 def test_the_main_metrics_decide(
     moves: list[Move], higher: bool, judgement: str, reasons: list[str], moved: str, clause: str
 ) -> None:
-    """The last metric leads: it is said first, all others that are decided are reasons."""
+    """The last metric leads; the first decided one is said first, or the lead metric; the other decided are reasons."""
     names = [f"m{number}" for number in range(len(moves))]
     differences = [compared(name, move, higher) for name, move in zip(names, moves, strict=True)]
     found = judging.judge_difference(names[::-1], names, differences, (), ["one"], "It")
     assert found is not None
-    assert (found.judgement, found.sentence) == (judgement, f"{names[-1]} {moved}. {clause}.")
+    assert (found.judgement, found.sentence) == (judgement, f"{moved}. {clause}.")
     assert [each.filters for each in found.reasons] == [{"why": why} for why in reasons]
     assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
 
@@ -76,10 +81,10 @@ def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested
     """999 swaps decide nothing at a confidence above 0.999, where an interval still excludes 0."""
     differences = [compared(name, WORSE) for name in ("exact_match", "similarity")]
     for words, said in (
-        (("worse", "worse"), "That holds for all metrics and slices at once."),
+        (("worse", "worse"), f"{TEST} confirms exact_match, similarity."),
         (("worse", "not tested"), "similarity was not tested for all metrics and slices at once."),
-        (("no difference shown", "not tested"), "The test of all metrics and slices at once does not confirm "
-         "exact_match. similarity was not tested for all metrics and slices at once."),
+        (("no difference shown", "not tested"), f"{TEST} does not confirm exact_match. "
+         "similarity was not tested for all metrics and slices at once."),
     ):  # fmt: skip
         metrics = {
             each.name: {"candidate": 0.5, "verdict": word} for each, word in zip(differences, words, strict=True)
@@ -96,7 +101,7 @@ def test_of_several_systems_each_is_named() -> None:
     found = judging.judge_difference("fbadc", "abcdef", differences, (), ["x", "y"], "It")
     assert found is not None
     clause = "It is worse in 14 of 18 main metrics; too few samples differ in b of x, a of x, d of x and 1 more"
-    assert found.sentence == f"b of x went from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250). {clause}."
+    assert found.sentence == f"e of y {FELL}. {clause}."
     assert found.reasons == (Link(f"worse: e of y {FELL}", {"why": "lost"}, 1),) * 12
 
 
