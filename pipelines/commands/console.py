@@ -19,7 +19,7 @@ from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
 from ..reports.document import Compared, measured
 from ..reports.text import number
-from ..runs.documents import coverage_text, gates_passed
+from ..runs.documents import coverage_text, gate_word, gates_passed
 from ..runs.numbers import signed
 from .messages import say, stop_output
 
@@ -41,7 +41,7 @@ class _Output(Console):
 def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str, notes: Sequence[str]) -> None:
     """Prints the main metrics of a summary, a column for each system, best first, and the path of the report.
 
-    notes: remarks on the coverage, a line each.
+    notes: the verdict and remarks on the coverage, a line each.
     """
     console = _Output()
     table = Table("metric", *document["ranking"])
@@ -57,8 +57,6 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
         console.print(Text(f"{name}: {coverage_text(document['systems'][name]['coverage'])}"))
     for note in notes:
         console.print(Text(printable(note)), soft_wrap=True)
-    if document.get("gates"):
-        console.print(Text(gates_passed(document["gates"])))
     if document.get("signature"):
         console.print(Text(f"signature: {document['signature']}"), soft_wrap=True)
     console.print(Text(f"report: {report}"), soft_wrap=True)
@@ -69,7 +67,7 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
     console = _Output()
     table = Table("verdict", "system", "gate", "value", "reason")
     for each in verdicts:
-        cells = [each["verdict"], each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
+        cells = [gate_word(each), each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
         table.add_row(*(Text(printable(text)) for text in cells))
     console.print(table)
     console.print(Text(gates_passed(verdicts)))

@@ -22,7 +22,7 @@ from ..config.settings import Configuration
 from ..export.verdicts import junit, markdown
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
-from ..runs.documents import verdict_lines
+from ..runs.documents import gates_passed, verdict_lines
 from ..runs.gates import Decision, decide, gate_verdicts, rejection_notes, stored_failures
 from ..runs.looks import count_look, is_counted, judged_runs, looks_path, too_many_looks
 from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline, split_system
@@ -238,7 +238,10 @@ def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision
     causes, problem = stored_causes(made), made.get(PAGE_PROBLEM)
     if not parsed.quiet:
         report = posixpath.join(run.path, REPORT if parsed.no_html or problem else PAGE)
-        notes = [*verdict_lines(made), *rejection_notes(document["systems"], judged.configuration.settings, causes)]
+        # A verdict on differences says it, too.
+        passed = [gates_passed(judged.verdicts)] if judged.verdicts else []
+        notes = verdict_lines(made) or passed
+        notes += rejection_notes(document["systems"], judged.configuration.settings, causes)
         print_metrics(document, judged.configuration.benchmark.main_metrics(), report, notes)
     warn([*run.summary.warnings, *duplicate_warnings(causes, judged.configuration.settings.repeats)])
     return exit_code(judged.conclude(parsed, decision), PAGE, problem, REPORT)

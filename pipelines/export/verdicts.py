@@ -9,7 +9,7 @@ from typing import Any
 
 from ...transforms.records import printable
 from ..reports.text import cell, code, number, table
-from ..runs.documents import coverage_text, gates_passed, worst_verdict
+from ..runs.documents import coverage_text, gate_word, gates_passed, worst_verdict
 from ..runs.gates import decide
 from ..runs.row_changes import MovedSample
 
@@ -67,7 +67,7 @@ def markdown(
     sections += ["\n".join(f"- {line}" for line in lines) for lines in (list(map(cell, others)), coverages) if lines]
     order = sorted(verdicts, key=lambda each: (not each["blocks"], each["verdict"] == "pass"))
     rows = [
-        [each["verdict"], cell(each["system"] or ""), code(each["gate"]), number(each["value"]), cell(each["reason"])]
+        [gate_word(each), cell(each["system"] or ""), code(each["gate"]), number(each["value"]), cell(each["reason"])]
         for each in order
     ]
     sections.append(table(["verdict", "system", "gate", "value", "reason"], rows))

@@ -180,8 +180,9 @@ def judge_run(
     judgement: Judgement = "not judged"
     if gates or failures:
         judgement = "fail" if failures else worst_verdict(each.verdict for each in gates if each.blocks) or "pass"
-        words: list[str] = [each.verdict for each in gates]
-        counts = [f"{count} {word}" for word in _WORST_FIRST if (count := words.count(word))]
+        words = [f"{'advisory ' * (each.tier == 'advisory')}{each.verdict}" for each in gates]
+        order = [f"{tier}{word}" for tier in ("", "advisory ") for word in _WORST_FIRST]
+        counts = [f"{count} {word}" for word in order if (count := words.count(word))]
         if gates:
             sentence = f"{', '.join([gates_passed(gates), *counts])}. {sentence}"
     if against is None:

@@ -286,6 +286,12 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
     difference_interval: Interval | None = None
 
 
+def gate_word(gate: Mapping[str, Any]) -> str:
+    """Returns the verdict of a gate in summary.json, marked if it is no pass of an advisory one: `fail (advisory)`."""
+    word: str = gate["verdict"]
+    return f"{word} (advisory)" if word != "pass" and gate["tier"] == "advisory" else word
+
+
 def gates_passed(verdicts: Sequence[GateVerdict | Mapping[str, Any]]) -> str:
     """Returns how many verdicts, as structs or as in summary.json, are a pass, such as `3 of 3 gates pass`."""
     words = [each["verdict"] if isinstance(each, Mapping) else each.verdict for each in verdicts]

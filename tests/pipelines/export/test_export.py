@@ -150,7 +150,9 @@ def test_what_changes_no_exit_code_is_skipped_comes_last_and_is_a_warning() -> N
     assert list(annotation_lines("t", verdicts, ["too many"])) == [*lines, "::warning title=t::gate b: r (advisory)"]
     head, others, table, *moved = markdown("t", verdicts, ["too many"], {2: "gone", 3: ()}).rstrip().split("\n\n")
     assert (head, others) == ("**FAIL** t: 2 of 6 gates pass", "- too many")
-    assert [row.split("|")[3].strip() for row in table.splitlines()[2:]] == [f"`{name}`" for name in "cdefba"]
+    rows = [[cell.strip() for cell in row.split("|")] for row in table.splitlines()[2:]]
+    assert [row[3] for row in rows] == [f"`{name}`" for name in "cdefba"]
+    assert [row[1] for row in rows[2:]] == ["fail", "pass", "fail (advisory)", "pass"]
     assert moved == ["Which samples moved `c` of us is not known: gone."]
     for word, of in (("PASS", [0, 5]), ("PASS", [1]), ("INCONCLUSIVE", [2]), ("INVALID", [2, 3]), ("FAIL", [2, 3, 4])):
         assert markdown("t", [verdicts[place] for place in of]).startswith(f"**{word}** t: ")

@@ -174,9 +174,9 @@ OF_TWO = f"a ranks first of 2 systems: {HALF}b has exact_match 0.5000."
         (3, {"a": 1, "b": 1, "c": 3, "d": 4}, (), (), "not judged", "a, b share the first place of 4 systems: "
          f"{HALF}b has exact_match 0.5000; c has exact_match 0.5000; and 1 more."),
         (3, TWO, (gate("pass"),), (), "pass", f"1 of 1 gates pass. {OF_TWO}"),
-        (3, TWO, (gate("fail", False), gate("pass")), (), "pass", f"1 of 2 gates pass, 1 fail. {OF_TWO}"),
+        (3, TWO, (gate("fail", False), gate("pass")), (), "pass", f"1 of 2 gates pass, 1 advisory fail. {OF_TWO}"),
         (3, TWO, (gate("invalid"), gate("fail"), gate("inconclusive"), gate("fail", False)), (), "fail",
-         f"0 of 4 gates pass, 2 fail, 1 invalid, 1 inconclusive. {OF_TWO}"),
+         f"0 of 4 gates pass, 1 fail, 1 invalid, 1 inconclusive, 1 advisory fail. {OF_TWO}"),
         (3, TWO, (gate("inconclusive"), gate("invalid", system=None)), (), "invalid",
          f"0 of 2 gates pass, 1 invalid, 1 inconclusive. {OF_TWO}"),
         (3, TWO, (gate("pass"),), (ALL,), "fail", f"1 of 1 gates pass. {OF_TWO}"),
