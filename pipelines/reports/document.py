@@ -315,7 +315,7 @@ class Night(msgspec.Struct, frozen=True):
     """One run of a history. link: the address of its page, relative to this one; None if it has no page.
 
     verdict: of all of its gates together, empty without gates. part: a number that is equal for nights with comparable
-    scores. scored: for each system, how many of its samples were scored, in words; empty if it was not run.
+    scores. scored: for each system, how many of its samples were scored and repeats are missing; empty if not run.
     """
 
     run: str

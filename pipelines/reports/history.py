@@ -202,10 +202,12 @@ def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[
 
 
 def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
-    coverages = (night.coverage.get(system) for system in systems)
-    scored = tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in coverages)
+    scored = []
+    for coverage in map(night.coverage.get, systems):
+        text = f"{coverage.scored:,} of {coverage.samples:,}" if coverage else ""
+        scored.append(f"{text}, {coverage.lacking_repeats}" if coverage and coverage.missing_repeats else text)
     link = page_link(sources.folder, sources.output, night.run)
-    return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
+    return doc.Night(night.run, night.started, night.version, link, night.gates, part, tuple(scored))
 
 
 def _latest(document: doc.Document, history: History, nightly: Mapping[str, BaselineDiff]) -> Iterator[doc.Block]:

@@ -68,14 +68,16 @@ def coverage_text(coverage: Mapping[str, Any]) -> str:
         f"{count} {what.format(s='' if count == 1 else 's')}"
         for count, what in [
             (truths["missing_prediction"], "without a prediction"),
-            (coverage.get(MISSING_REPEATS, 0), "repeat{s} without a prediction"),
             (predictions["unmatched"], "prediction{s} without a sample"),
             (truths["duplicate"] + predictions["duplicate"], "duplicate{s}"),
             (truths["rejected"] + predictions["rejected"], "rejected"),
         ]
         if count
     ]
-    return ", ".join(parts)
+    # A sample without a prediction lacks every repeat: the repeats have a total of their own.
+    missing = coverage.get(MISSING_REPEATS, 0)
+    repeats = f"; {missing} of {coverage[COUNTED_REPEATS]} repeats missing" if missing else ""
+    return ", ".join(parts) + repeats
 
 
 class Fingerprint(msgspec.Struct, frozen=True):

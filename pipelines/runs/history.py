@@ -75,10 +75,15 @@ class Coverage:
 
     def __str__(self) -> str:
         """Returns the counts as text, such as `171 of 396 samples scored, 225 without a prediction`."""
-        repeats = f"repeat{'s' * (self.missing_repeats != 1)} without a prediction"
-        counts = {"without a prediction": self.missing, repeats: self.missing_repeats, "rejected": self.rejected}
+        counts = {"without a prediction": self.missing, "rejected": self.rejected}
         parts = [f"{count:,} {what}" for what, count in counts.items() if count]
-        return ", ".join([f"{self.scored:,} of {self.samples:,} samples scored", *parts])
+        text = ", ".join([f"{self.scored:,} of {self.samples:,} samples scored", *parts])
+        return f"{text}; {self.lacking_repeats}" if self.missing_repeats else text
+
+    @property
+    def lacking_repeats(self) -> str:
+        """The repeats without a prediction as text, such as `27 of 198 repeats missing`."""
+        return f"{self.missing_repeats:,} of {self.repeats:,} repeats missing"
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,7 @@ class Gap:
 class CoverageDrop:
     """A night on which more samples of a system than usual have no score.
 
-    usual: the share on the nights before; None on the first night, when every sample should have a score.
+    usual: the share on earlier nights; None on the first night, when every sample should have a score.
     """
 
     night: Night
@@ -160,8 +165,8 @@ class CoverageDrop:
         """Returns the drop as text, with the shares in percent."""
         coverage = self.night.coverage[self.system]
         what = "repeats of samples" if coverage.repeats else "samples"
-        text = f"{100 * coverage.unscored:.1f} % of the {what} were not scored"
-        return text if self.usual is None else f"{text}, {100 * self.usual:.1f} % on the nights before"
+        text = f"{100 * coverage.unscored:.1f}% of the {what} were not scored"
+        return text if self.usual is None else f"{text}, {100 * self.usual:.1f}% on earlier nights"
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ function fillHistory(doc, number) {
         value: (/** @type {number} */ row) => each.values[night(row)], text: (/** @type {number} */ row) => shown(each.values[night(row)]),
       })),
       ...systems.map((system, index) => ({
-        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red where fewer than usual were", width: 130,
+        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red if more samples or repeats than usual have no score", width: 130,
         value: (/** @type {number} */ row) => nights[night(row)].scored[index] || null,
         cell: (/** @type {number} */ row) => element("b", { class: events.some((event) => event.what === "coverage" && event.night === night(row) && event.system === index) ? "said fail" : "plain" }, nights[night(row)].scored[index] || "–"),
       })),

@@ -132,7 +132,7 @@ def test_a_night_behind_a_break_is_compared_with_the_one_before_it(scores: Path,
     assert warnings_of(scores) == []
     few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
     run(scores / "2026-01-05", nights.parent / "t.jsonl", few, "--slice", "kind")
-    flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
+    flagged = "10.0% of the samples were not scored, 0.0% on earlier nights"
     assert warnings_of(scores) == [f"2026-01-05: predictions: {flagged}"]
     text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
@@ -142,10 +142,11 @@ def test_a_night_behind_a_break_is_compared_with_the_one_before_it(scores: Path,
     summary = json.loads(stored.read_bytes())
     summary["systems"]["predictions"]["coverage"] |= {"repeats": 120, "missing_repeats": 24}
     finished_runs.write(stored, summary)
-    told = "20.0 % of the repeats of samples were not scored, 0.0 % on the nights before"
+    told = "20.0% of the repeats of samples were not scored, 0.0% on earlier nights"
     assert warnings_of(scores) == [f"2026-01-05: predictions: {told}"]
     text = (scores / "history.md").read_text()
-    assert "\n36 of 40 samples scored, 4 without a prediction, 24 repeats without a prediction.\n" in text
+    assert "\n36 of 40 samples scored, 4 without a prediction; 24 of 120 repeats missing.\n" in text
+    assert "| 36 of 40, 24 of 120 repeats missing" in text.replace("*", "").replace("`", "")
 
 
 def test_runs_of_an_object_store_are_found() -> None:

@@ -92,10 +92,10 @@ def test_ranking_is_by_the_metrics_in_order_and_then_by_name_whatever_the_order_
 def test_coverage_and_verdict_are_told_by_what_is_not_0() -> None:
     truths = {"read": 396, "scored": 171, "missing_prediction": 225, "rejected": 3, "duplicate": 1}
     predictions = {"unmatched": 1, "rejected": 2, "duplicate": 0}
-    told = coverage_text({"ground_truth": truths, "predictions": predictions, "missing_repeats": 2})
+    told = coverage_text({"ground_truth": truths, "predictions": predictions, "repeats": 9, "missing_repeats": 2})
     assert told == (
-        "171 of 396 samples scored, 225 without a prediction, 2 repeats without a prediction, "
-        "1 prediction without a sample, 1 duplicate, 5 rejected"
+        "171 of 396 samples scored, 225 without a prediction, 1 prediction without a sample, 1 duplicate, 5 rejected; "
+        "2 of 9 repeats missing"
     )
     nothing = dict.fromkeys(truths, 0)
     assert coverage_text({"ground_truth": nothing, "predictions": {**nothing, "unmatched": 2}}) == (
