@@ -45,7 +45,7 @@ def markdown(value: doc.Cells) -> str:
         case doc.MatrixCell():
             return number(value.count)
         case doc.Counts():
-            counts = [f"{count:,} {status_text(status)}" for status, count in value.counts.items() if count]
+            counts = [count_text(status, count) for status, count in value.counts.items() if count]
             return ", ".join(counts) or "none"
         case _:
             return number(value)
@@ -54,6 +54,12 @@ def markdown(value: doc.Cells) -> str:
 def status_text(status: str) -> str:
     """Returns the status of a record in words."""
     return LEFT_OUT.get(status, status.replace("_", " "))
+
+
+def count_text(status: str, count: int) -> str:
+    """Returns how many records have a status, in words."""
+    is_noun = status in ("missing_prediction", "duplicate")
+    return count_of(count, status_text(status)) if is_noun else f"{count:,} {status_text(status)}"
 
 
 def block_table(block: doc.Table) -> str:
@@ -77,7 +83,7 @@ class CellWriter:
                 ink = _INKS.get(verdict, "var(--soft)") if system is None else _system_ink(system)
                 return self.html(measured) + whisker(measured, low, high, line, ink)
             case doc.Measured():
-                write = typeset if isinstance(value, doc.Difference) else number
+                write = typeset if isinstance(value, doc.Difference) else shown
                 if value.low is None:
                     return escape(write(value.value))
                 between = f"{write(value.low)} to {write(value.high)}"
@@ -122,7 +128,7 @@ class CellWriter:
         for status, count in counts.counts.items():
             if not count:
                 continue
-            name, text = status.replace("_", "-"), f"{count:,} {status_text(status)}"
+            name, text = status.replace("_", "-"), count_text(status, count)
             link = None if counts.system is None else self._document.link({"status": status}, counts.system)
             bars += Markup('<span class="{}" style="flex-grow: {}"></span>').format(name, count)
             part = Markup('<span class="part"><i class="swatch {}" aria-hidden="true"></i>{}</span>')
@@ -136,7 +142,7 @@ def shown(value: str | float | None) -> Markup:
         return value
     if isinstance(value, str):
         return escape(visible(clipped(value)))
-    return escape(f"{value:,}" if isinstance(value, int) else number(value))
+    return escape(f"{value:,}" if isinstance(value, int) else number(value).replace("-", "−"))
 
 
 def breakable(text: str) -> Markup:

@@ -18,6 +18,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import bucket_of
 from ...transforms.rows import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
+from ..runs.numbers import half_up
 from .document import Distribution, SampleTable, SliceValue, cell_name
 from .text import MAX_ID_LENGTH, one_line
 
@@ -25,7 +26,6 @@ MAX_ROWS = 100_000
 """A page with more rows would take seconds to open. Beyond this it holds some rows and says where the rest is."""
 MAX_VALUE_LENGTH = 120
 MAX_LABELS = 10_000
-DECIMALS = 4
 MAX_WHOLE = 1e15
 BINS = 20
 EDGE_DECIMALS = 10
@@ -84,7 +84,7 @@ def rounded(value: float | None) -> float | None:
     """Returns a value of one sample, rounded for the page: an int if whole, which is shorter; None if not finite."""
     if value is None or not math.isfinite(value):
         return None
-    number = round(value, DECIMALS) + 0.0
+    number = half_up(value)
     return int(number) if number.is_integer() and abs(number) < MAX_WHOLE else number
 
 

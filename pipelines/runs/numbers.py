@@ -10,6 +10,14 @@ NEGLIGIBLE = 1e-9
 """A value this near to a whole number is shown as that: the difference is a rounding error or negligible."""
 
 
+def half_up(value: float, places: int = DECIMALS) -> float:
+    """Returns a number rounded, a half away from zero, as toFixed in a page rounds; a zero has no sign."""
+    # Only an odd multiple of 2^-(places + 1) is a float halfway between two numbers of so many places.
+    if value * 2 ** (places + 1) % 2 == 1:
+        value = math.nextafter(value, math.copysign(math.inf, value))
+    return round(value, places) + 0.0
+
+
 def fixed(value: float) -> str:
     """Returns a number with four decimals, or as many more as distinguish it from a whole one; a zero has no sign.
 
@@ -22,7 +30,7 @@ def fixed(value: float) -> str:
     if math.isfinite(value) and abs(value - round(value)) > NEGLIGIBLE:
         while round(value, places) == round(value):
             places += 1
-    return f"{round(value, places) + 0.0:.{places}f}"
+    return f"{half_up(value, places):.{places}f}"
 
 
 def signed(value: float | None) -> str:

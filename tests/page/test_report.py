@@ -266,3 +266,4 @@ def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, fol
     assert chromium.run("return ['=1+1', '-a', 'a\\tb', 'say \"x\"\\n', -0.5, null].map(copied)") == (
         ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
     )
+    assert chromium.run("return [-9 / 32, null].map(shown)") == ["−0.2813", "–"]

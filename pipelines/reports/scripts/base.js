@@ -15,7 +15,7 @@ const fixed = (value) => {
 };
 
 /** @param {number | null | undefined} value */
-const shown = (value) => (value === null || value === undefined ? "–" : fixed(value));
+const shown = (value) => (value === null || value === undefined ? "–" : fixed(value).replace("-", "−"));
 
 /** A difference, with its sign. @param {number | null | undefined} value */
 const signed = (value) => {

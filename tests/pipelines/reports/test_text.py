@@ -17,7 +17,10 @@ from markupsafe import Markup
 from beamscore.metrics.benchmark import Table
 from beamscore.metrics.common import svg
 from beamscore.pipelines.reports import text as texts
-from beamscore.pipelines.reports.cells import block_table, breakable
+from beamscore.pipelines.reports.cells import block_table, breakable, markdown
+from beamscore.pipelines.reports.cells import shown as shown_in_page
+from beamscore.pipelines.reports.document import Counts
+from beamscore.pipelines.reports.samples import rounded
 from beamscore.pipelines.reports.tables import benchmark_table
 from beamscore.pipelines.reports.text import MAX_CELL_LENGTH, cell, code, number, prose
 from beamscore.pipelines.runs.numbers import MAX_DIGITS, NEGLIGIBLE, digits_apart, fixed, percent, signed, typeset
@@ -31,6 +34,10 @@ SHOWN = [
     (printable, "a\nb\u115f", "a<U+000A>b<U+115F>"),
     (breakable, "to_end.f1=0", "to_<wbr>end.<wbr>f1=<wbr>0"),
     (typeset, -0.00001, "−0.00001"),
+    *((fixed, value, shown) for value, shown in ((9 / 32, "0.2813"), (-9 / 32, "-0.2813"))),
+    (rounded, 9 / 32, 0.2813),
+    (shown_in_page, -0.5, "−0.5000"),
+    (markdown, Counts({"missing_prediction": 1, "duplicate": 2}), "1 missing prediction, 2 duplicates"),
     *((fixed, value, shown) for value, shown in ((1e300, f"{1e300:.4f}"), (math.inf, "inf"), (-math.inf, "-inf"))),
     (number, None, "–"),
     (number, 12, "12"),
