@@ -237,7 +237,7 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
     setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. {DETECTABLE} Verdicts "
     setting += "corrected for all metrics and slices need a larger one."
     if swaps := comparison["swaps"]:
-        setting += f" p is that of {swaps:,} swaps, of the metric alone."
+        setting += f" p is from a test with {swaps:,} swaps, for each metric alone."
     yield doc.Text(setting, "setting")
     yield doc.Text(("signature", doc.Code(comparison["signature"])), "setting", where="markdown")
 
@@ -248,9 +248,9 @@ def _slice_blocks(
     if slices:
         yield doc.Slot("slices")
         yield doc.Text(
-            "Each cell is candidate minus baseline, with its interval as a bar around zero. Slices that lost most come "
-            "first, by the end of the interval nearest to zero, not by noise. Better and worse hold for all metrics "
-            "and slices at once.", "caption", where="page",
+            "Each cell is candidate minus baseline, with its interval as a bar around zero. Slices are sorted by "
+            "the end of the interval nearest to zero, largest loss first, so that noise does not lead. Better and "
+            "worse are corrected for all metrics and slices.", "caption", where="page",
         )  # fmt: skip
         yield from slice_blocks(slices, metrics, RUN_SIDES, True, "comparison.json")
     else:
@@ -279,8 +279,8 @@ def _changes(
         yield doc.Table("How many samples changed", ("per-sample metric", *names), rows)
     yield doc.Slot("samples")
     if first:
-        listed = "Those that changed most by {}. All are in changes/, and beamscore draw --sample ID draws one."
-        yield doc.Text(listed.format(main), where="markdown")
+        yield doc.Text(f"Those that changed most by {main}. All are in changes/.", where="markdown")
+        yield doc.Text(("Draw one with", doc.Code("beamscore draw CONFIG --sample ID")), where="markdown")
         rows = [
             (row["sample_id"], *(row[f"{side}.{main}"] for side in RUN_SIDES), doc.Difference(row["change"]),
              row["kind"].replace("_", " ")) for row in first

@@ -11,7 +11,7 @@ from . import document as doc
 from .cells import MARKED
 
 MAX_SLICES_LISTED = 200
-DETECTABLE = "Detectable is a true difference whose interval excludes 0 with a chance of 80%."
+DETECTABLE = "Detectable: the smallest true difference whose interval excludes 0 with a probability of 80%."
 
 
 def metric_table(

@@ -10,8 +10,7 @@ from itertools import groupby
 from ...metrics.common.text import truncated, unseen, with_codes
 from ..runs.numbers import fixed
 
-MAX_CELL_LENGTH = 160
-MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 2_000
+MAX_ID_LENGTH, MAX_CELL_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 300, 2_000
 
 _SEEN = "\t\n"
 """A page shows them as they are."""

@@ -314,9 +314,8 @@ class _GateEvaluator:
         if not paired.error or paired.detectable is None:
             return ""
         margin = self.gate.margin / paired.error
-        text = f"; a margin of {margin:.1f} standard errors"
         if margin >= 2:
-            return text
+            return f"; the margin is {margin:.1f} standard errors"
         confidences = [(NIGHTS, self.look_confidence)]
         if self.weekly:
             # The mean of a week has a smaller standard error, so this slightly overstates its failures.
@@ -325,8 +324,10 @@ class _GateEvaluator:
         for times, confidence in confidences:
             limit = margin + (t_quantile(paired.units, confidence) if self.gate.judge == "interval" else 0.0)
             failures += times * float(stdtr(paired.units - 1, -limit))
-        often = f"about {round(failures, 0 if failures >= 10 else 2):g}" if failures >= 0.01 else "fewer than 0.01"
-        return f"{text}, which an unchanged system with random answers would fail {often} times in {NIGHTS} nights"
+        rounded = round(failures, 0 if failures >= 1 else 2)
+        often = f"about {rounded:g} time{'s' * (rounded != 1)}" if failures >= 0.01 else "fewer than 0.01 times"
+        given = f"with this margin ({margin:.1f} standard errors)" if margin else "without a margin"
+        return f"; {given}, an unchanged system with random answers would fail this gate {often} in {NIGHTS} nights"
 
     def _week(self, ours: MeasuredSide, theirs: MeasuredSide) -> Iterator[_Check]:
         """Yields a check of the mean of the last runs if this run closes a week of looks: a failure, or a pass."""

@@ -401,20 +401,22 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
     """Returns a warning if main metrics rest on too few units to trust their intervals, and one for slices."""
     if not configuration.settings.bootstrap.replicates:
         return []
-    what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
+    size, least = "effective sample size", MIN_SAMPLES
+    if configuration.settings.cluster:
+        size, least = "effective number of clusters", MIN_CLUSTERS
     main = configuration.benchmark.main_metrics()
 
     def few(part: SliceSummary) -> str:
         units = {metric: part.units[metric] for metric in main if part.values.get(metric) is not None}
-        return ", ".join(f"{metric} on {count}" for metric, count in units.items() if count < least)
+        return ", ".join(f"{metric} {count}" for metric, count in units.items() if count < least)
 
     warnings = []
     if counts := few(system):
-        warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
+        warnings.append(f"the {size} of a main metric is below {least}, so its interval is rough: {counts}")
     if slices := sum(few(part) != "" for part in system.slices.values()):
         warnings.append(
-            f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
-            f"{what}, which makes its interval rough; units in summary.json has the numbers"
+            f"in {slices} of {len(system.slices)} slices, the {size} of a main metric is below {least}, "
+            "so its interval is rough; see units in summary.json"
         )
     return warnings
 

@@ -28,7 +28,7 @@ function fillSlices(doc) {
       contains("label", "Slice contains", (row) => slices[row].label),
       ...(many ? [oneOf("system", "System", systems, (row, text) => systems[slices[row].system] === text)] : []),
       ...(slices.some((slice) => slice.differences.length) ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some(({ verdict }) => verdict === text))] : []),
-      bounded("At least so many samples", { name: "samples", min: 0, value: least }, (row, bound) => (slices[row].samples ?? bound) >= bound),
+      bounded("Minimum samples", { name: "samples", min: 0, value: least }, (row, bound) => (slices[row].samples ?? bound) >= bound),
     ],
   });
 }

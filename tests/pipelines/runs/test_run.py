@@ -204,5 +204,6 @@ def test_without_intervals_only_systems_without_a_value_are_behind(values: list[
 
 def test_an_interval_on_few_samples_is_rough() -> None:
     run = run_of({"few": (2, 19), "enough": (2, 20)})
-    rough = "the interval of a metric that rests on fewer than 20 samples is rough: exact_match on 19, similarity on 19"
-    assert [run.systems[name].warnings for name in ("few", "enough")] == [[rough], []]
+    rough = "the effective sample size of a main metric is below 20, so its interval is rough: "
+    warnings = [f"{rough}exact_match 19, similarity 19"]
+    assert [run.systems[name].warnings for name in ("few", "enough")] == [warnings, []]
