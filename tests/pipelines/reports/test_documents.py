@@ -270,14 +270,16 @@ def test_what_samples_of_one_side_may_explain_is_not_called_better_or_worse(tmp_
         compared, _ = run_differences(one, other, {SYSTEM: SYSTEM})
         return [compared[SYSTEM, label, "exact_match"].difference.verdict for label in ("", "kind=a")]
 
-    def run(name: str, right: int, measured: int = 100, **more: Any) -> StoredRun:
+    def run(name: str, right: int, measured: int = 100, missing: str = "exclude", **more: Any) -> StoredRun:
         rows = [row(f"s{n}", float(n < right) if n < measured else None) for n in range(100)]
-        settings = {"missing": more.pop("missing", "exclude")}
-        return StoredRun.read(str(write_run(tmp_path / name, rows, settings, predictions=name, **more)))
+        path = write_run(tmp_path / name, rows, {"missing": missing}, **{"predictions": name, **more})
+        return StoredRun.read(str(path))
 
     before, unsure, lost = run("before", 80, 80), run("unsure", 74), run("lost", 40)
     assert words(unsure, before) == words(before, unsure) == ["other samples"] * 2
     assert (words(lost, before), words(before, lost)) == (["worse"] * 2, ["better"] * 2)
     assert words(run("counted", 74, missing="wrong"), before) == ["worse"] * 2
-    # Of a slice with other samples nothing is known, though 40 samples fewer are right.
-    assert words(run("others", 0, fingerprint="aa"), lost) == ["other samples"] * 2
+    # Of a slice with other samples and equal predictions nothing is known, though 40 samples fewer are right.
+    for predictions, word in (("lost", "other samples"), ("others", "worse")):
+        others = run(f"with {predictions}", 0, fingerprint="aa", predictions=predictions)
+        assert words(others, lost) == [word] * 2
