@@ -152,15 +152,15 @@ def compare_slice(
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     units = {name: count for name, (_, count) in differing.items()}
     differences = paired_differences(benchmark, before, after, confidence, units)
-    first, second = (SumTable.of([sums.row(0)]) for sums in systems)
+    firsts = [sums.row(0) for sums in systems]
+    first, second = (SumTable.of([sums]) for sums in firsts)
     swapped_first = values_of_rows(benchmark, changes + first, corpora[0])
     swapped_second = values_of_rows(benchmark, -changes + second, corpora[1])
-    sides = [(sums.row(0), corpus) for sums, corpus in zip(systems, corpora, strict=True)]
     largest, none = np.zeros(len(changes)), np.full(len(changes), np.nan)
     metrics = {}
     for name, paired in differences.items():
         test, parts = None, spec_or_undeclared(type(benchmark), name).sliced
-        if len({_slices_measured(benchmark, parts, *side) for side in sides}) > 1:
+        if len({_slices_measured(benchmark, parts, *side) for side in zip(firsts, corpora, strict=True)}) > 1:
             paired = PairedDifference(paired.baseline, paired.candidate, None, None, None, paired.units, None)
         if paired.difference is not None:
             swapped = swapped_second.get(name, none) - swapped_first.get(name, none)
