@@ -33,6 +33,11 @@ class ObjectStore(FileSystem):
     CHANGED: ClassVar[dict[str, float]] = {}
     now: ClassVar[float] = 0.0
 
+    def __init__(self, pipeline_options: Any) -> None:
+        super().__init__(pipeline_options)
+        if pipeline_options is None:
+            raise ValueError("S3 does nothing without options")
+
     @classmethod
     def scheme(cls) -> str:
         return "mem"

@@ -27,12 +27,19 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from .process import Shared
 
 
+def file_systems() -> Any:
+    """Returns Beam's filesystems, with default options until a pipeline or a command sets its own: S3 needs some."""
+    if FileSystems._pipeline_options is None:
+        FileSystems.set_options(PipelineOptions([]))
+    return FileSystems
+
+
 def list_prefix(prefix: str) -> list[Any]:
     """Returns the metadata of the files whose paths start with `prefix`, only directly below it if there are folders.
 
     `FileSystems.match` accepts patterns only, and characters of a pattern cannot be escaped.
     """
-    return [entry for entry in FileSystems.get_filesystem(prefix)._list(prefix) if entry.path.startswith(prefix)]
+    return [entry for entry in file_systems().get_filesystem(prefix)._list(prefix) if entry.path.startswith(prefix)]
 
 
 def option_parser() -> argparse.ArgumentParser:

@@ -173,7 +173,7 @@ def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
     write_lines(corpus / "config.yaml", [CONFIG])
     if kind is FolderStore:
         for name in ("truth", *SYSTEMS):
-            FolderStore(None).mkdirs(f"{there}in/{name}")
+            FolderStore({}).mkdirs(f"{there}in/{name}")
     for path in corpus.rglob("*.*"):
         kind.FILES[f"{there}in/{path.relative_to(corpus)}"] = path.read_bytes()
     (tmp_path / "empty").mkdir()

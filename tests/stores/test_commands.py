@@ -6,6 +6,8 @@ import gc
 import io
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 
 from beamscore.transforms.records import zstd
 from tests import runs, toy
+from tests.resumption import ROOT
 from tests.runs import evaluate, without_progress, write_lines, wrong
 from tests.stores.conftest import Requests, Store, never
 
@@ -95,6 +98,19 @@ def test_an_evaluation_is_the_one_of_a_disk_and_takes_the_place_of_an_earlier_on
     for name, content in local.bytes().items():
         found = store.files()[f"{folder}/{name}".lstrip("/")]
         assert without_paths(found) == without_paths(content)
+
+
+def test_a_fresh_process_of_python_loads_and_saves_a_run(
+    store: Store, requests: Requests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+    assert run(store, "out") == (0, "")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", store.flags[1])
+    python = f"load('{store.base}/out:theirs').save('{store.base}/saved')"
+    python = f"from beamscore import load; from tests import toy; toy.register(); {python}"
+    subprocess.run([sys.executable, "-c", python], cwd=ROOT, check=True)
+    found, saved = (document(store, f"{name}/summary.json")["systems"]["theirs"] for name in ("out", "saved"))
+    assert saved == found
 
 
 def test_a_run_of_a_hundred_files_makes_a_few_requests_a_file(store: Store, requests: Requests) -> None:

@@ -26,10 +26,10 @@ _CLIENTS = ("google.", "apache_beam.io.aws.")
 @contextlib.contextmanager
 def beam_files(path: str) -> Iterator[Any]:
     """Yields Beam's FileSystems; errors of an object store client within become OSErrors."""
-    from apache_beam.io.filesystems import FileSystems
+    from ..beam_internals import file_systems
 
     with as_os_errors(path):
-        yield FileSystems
+        yield file_systems()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import storage
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
@@ -17,7 +18,9 @@ from tests.memory_files import FolderStore, ObjectStore
 
 
 @pytest.fixture(params=["disk", "objects", "folders"])
-def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def base(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A folder, as in a fresh process, which has set no options of Beam's filesystems."""
+    monkeypatch.setattr(FileSystems, "_pipeline_options", None)
     ObjectStore.clear()
     yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
     ObjectStore.clear()
