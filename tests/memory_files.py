@@ -81,13 +81,18 @@ class ObjectStore(FileSystem):
             raise BeamIOError("Open failed", {path: FileNotFoundError(f"there is no {path}")})
         return self.FILES[path]
 
-    def copy(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
-        for source, target in zip(source_file_names, destination_file_names, strict=True):
+    def copy(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> Any:
+        """Returns an error instead of raising it, as S3 does."""
+        [source], [target] = source_file_names, destination_file_names
+        try:
             self.put(target, self._content(source))
+        except BeamIOError as error:
+            return [(source, target, error)]
+        return [(source, target, None)]
 
     def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):
-            self.copy([source], [target])
+            self.put(target, self._content(source))
             self.delete([source])
 
     def exists(self, path: str) -> bool:

@@ -285,7 +285,10 @@ def copy_file(source: str, target: str) -> None:
     if has_folders(target):
         delete_files([target])
     with beam_files(target) as files:
-        files.copy([source], [target])
+        # Some filesystems return errors, others raise them.
+        for *_, error in files.copy([source], [target]) or ():
+            if error is not None:
+                raise OSError(error) from error
 
 
 def _link(source: str, target: str) -> None:

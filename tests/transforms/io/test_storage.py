@@ -42,11 +42,13 @@ def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) ->
     assert list_folder(f"{base}/none") == {}
 
 
-def test_a_rename_of_what_is_gone_leaves_its_target(base: str) -> None:
+def test_a_rename_of_what_is_gone_leaves_its_target_and_a_copy_fails(base: str) -> None:
     write_file(f"{base}/b", b"kept")
     with pytest.raises(OSError):
         storage.rename_files([(f"{base}/gone", f"{base}/b")])
     assert read_bytes(f"{base}/b") == b"kept"
+    with pytest.raises(OSError):
+        storage.copy_file(f"{base}/gone", f"{base}/b")
 
 
 @pytest.mark.parametrize("is_there", [True, False])
