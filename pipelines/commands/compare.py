@@ -19,7 +19,6 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 import numpy as np
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
@@ -32,7 +31,7 @@ from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ...transforms.draw import draw_together
 from ...transforms.io.publication import Layout
-from ...transforms.io.storage import new_run_id, prepare_output
+from ...transforms.io.storage import file_size, new_run_id, prepare_output
 from ...transforms.publish import Publish, StagedFolder, encode_json
 from ...transforms.read import ReadRowBlocks
 from ...transforms.records import InputProblem, printable
@@ -156,8 +155,7 @@ class ComparisonPlan:
     @property
     def size(self) -> int:
         """The size of the files of rows of both sides, in bytes."""
-        files = [path for side in (self.baseline, self.candidate) for path in side.run.rows]
-        return sum(entry.size_in_bytes for match in FileSystems.match(files) for entry in match.metadata_list)
+        return sum(file_size(path) for side in (self.baseline, self.candidate) for path in side.run.rows)
 
 
 def plan_comparison(

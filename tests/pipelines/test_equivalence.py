@@ -199,4 +199,6 @@ def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
         ("nowhere://b/a.jsonl", f"{there}out/2", "--ground-truth nowhere://b/a.jsonl: cannot be listed: "),
     ):
         assert refused("evaluate", "toy", "--ground-truth", truths, *systems, "--output", output).startswith(message)
+    copied = f"{tmp_path}/copy:ours"
+    assert command("compare", f"{there}out/1:ours", copied, "--quiet") == (0, "", "")
     assert list((tmp_path / "empty").iterdir()) == []

@@ -106,6 +106,14 @@ def exists(path: str) -> bool:
         return bool(files.exists(path))
 
 
+def file_size(path: str) -> int:
+    """Returns the size of a file in bytes."""
+    if is_on_disk(path):
+        return os.path.getsize(path)
+    with beam_files(path) as files:
+        return int(files.get_filesystem(path).size(path))
+
+
 def list_folder(folder: str) -> dict[str, float]:
     """Returns the names directly below a folder with the times of their last change; empty if it does not exist.
 
