@@ -174,7 +174,8 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
-        if (entry.path == here + glob if is_name else re.match(expression, entry.path))
+        # Such a path on an object store is the mark of a folder, made in a console.
+        if not entry.path.endswith("/") and (entry.path == here + glob if is_name else re.match(expression, entry.path))
     ]
     if is_on_disk(glob) and not is_name:
         files += _linked(pattern, here, {path for path, _, _ in files}, what)
