@@ -130,8 +130,9 @@ def list_folder(folder: str) -> dict[str, float]:
         return {}
     start = folder.rstrip("/") + "/"
     for path, changed in list_tree(folder).items():
-        name = path.removeprefix(start).partition("/")[0]
-        times[name] = max(times.get(name, 0.0), changed)
+        # On an object store there may be an object for the folder itself, made in a console.
+        if name := path.removeprefix(start).partition("/")[0]:
+            times[name] = max(times.get(name, 0.0), changed)
     return times
 
 

@@ -30,6 +30,8 @@ def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) ->
     ObjectStore.now = 7.0
     for name in ("x/file", "x/deep/er/file", "x/deep/later", "xy"):
         write_file(f"{base}/{name}", b"1")
+    # The mark of a folder that consoles of object stores make.
+    ObjectStore({}).put(f"{base}/x/", b"")
     found = list_folder(f"{base}/x")
     assert sorted(found) == ["deep", "file"]
     if "://" in base:
