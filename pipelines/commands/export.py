@@ -15,7 +15,7 @@ import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.publication import files_of_result
-from ...transforms.io.storage import atomic_write, make_folder, new_run_id
+from ...transforms.io.storage import atomic_write, is_on_disk, make_folder, new_run_id
 from ...transforms.publish import encode_json
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors
@@ -51,6 +51,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
                 print(printable(f"{run.path}:{name}: logged as the run {run_id} of MLflow"))
         case "wandb":
             folder = parsed.output or "."
+            if not is_on_disk(folder):
+                raise UsageError(f"--output {folder}: --to wandb writes to a folder on a disk")
             with as_output_errors(f"--output {folder}"):
                 os.makedirs(folder, exist_ok=True)
             run = _narrowed(parsed.run)

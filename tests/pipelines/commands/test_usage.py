@@ -148,6 +148,7 @@ USAGE = {
     "convert chart --input a.json --output folder.jsonl": "--output folder.jsonl: this is a folder; ",
     "export run --to junit --task a --model b --experiment c --dataset d": "--dataset: has no effect on --to junit",
     "export run --to mlflow --output x": "--output: has no effect on --to mlflow",
+    "export run --to wandb --output x://y": "--output x://y: --to wandb writes to a folder on a disk",
     "export run --to every-eval-ever --relationship friend": "--relationship friend: must be one of first_party, ",
     "export run --to junit": "run: there are no verdicts to export; the configuration of the run has no gates",
     "export run --to every-eval-ever": "run: it holds 2 systems; give one of ",
