@@ -1,8 +1,9 @@
 """Nights from which on a metric differs: change points in a series whose standard errors are known.
 
 A night departs from a reference by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where e are the standard errors and the
-mean is taken over the first WINDOW nights since the last change point, or all before the night if there are fewer. The
-reference stays fixed: the mean of the last nights would follow a slow drift. A night is a change point if it and the
+mean is taken over the first WINDOW nights since the last change point, or all before the night if there are fewer. A
+night that departed alone, as one that lost its predictions does, is not among them. The reference stays fixed: the mean
+of the last nights would follow a slow drift. A night is a change point if it and the
 night after it both depart in the same direction by more than k. Without a change the two z are normal with a known
 correlation rho, since they share the mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is
 a false alarm with probability at most alpha; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
@@ -39,9 +40,11 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
     """
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
     changes: list[int] = []
+    outliers: set[int] = set()
     start, night = 0, 1
     while night + 1 < len(values):
-        known = list(itertools.islice((place for place in range(start, night) if errors[place] > 0), WINDOW))
+        usual = (place for place in range(start, night) if errors[place] > 0 and place not in outliers)
+        known = list(itertools.islice(usual, WINDOW))
         count = len(known) or 1
         mean = math.fsum(values[place] for place in known) / count
         shared = math.fsum(errors[place] ** 2 for place in known) / count**2
@@ -53,6 +56,8 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
                 changes.append(night)
                 start = night
                 night += 1
+            elif abs(z[0]) > bound:
+                outliers.add(night)
         night += 1
     return changes
 

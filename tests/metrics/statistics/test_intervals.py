@@ -174,10 +174,11 @@ def test_change_points_by_hand() -> None:
         ([0.9] * 9 + DROP, [0.0] * 9 + [E] * 3, []),
         ([0.5] * 9 + [0.9] * 6, [0.0] * 9 + [E] * 6, []),
         ([0.9] * 9 + DROP, [E] * 12, [10]),
-        # The mean of 30 nights has night 30 (-300 / 30 is ten errors off) and not the next, whatever came after.
-        ([0.0] * 29 + [-300.0, 0.0, 0.0], [1.0] * 32, [30]),
-        ([0.0] * 30 + [-300.0, 0.0, 0.0], [1.0] * 33, []),
-        ([0.0] * 30 + [-300.0, 0.0, 9.0, 9.0], [1.0] * 34, [32]),
+        # A night that was off alone is not in the mean, from which the next would be 4 / sqrt(1 + 1 / 3) errors away.
+        ([0.0, 0.0, -12.0, 0.0, 0.0, 0.0], [1.0] * 6, []),
+        # k sqrt(1 + 1 / 30) is 2.45 for k = 2.41. The mean has night 30, which moves it by 2 / 30, and not the next.
+        ([0.0] * 29 + [2.0, 2.48, 2.48], [1.0] * 32, []),
+        ([0.0] * 30 + [2.0, 2.48, 2.48], [1.0] * 33, [31]),
     ):
         assert change_points(values, errors, 8) == expected, (values, errors)
 
