@@ -27,7 +27,7 @@ from ...transforms.io.storage import new_run_id, open_file, output_problems, pre
 from ...transforms.publish import CountCauses, Publish, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, printable
 from ...transforms.rows import read_rows
-from ...transforms.scored import Worst
+from ...transforms.scored import WITHOUT_FIELDS, Worst
 from ...transforms.totals import ComputedSlice, SliceKey, SliceTotals, slice_results
 from ..config import settings
 from ..config.errors import UsageError, error_line
@@ -44,8 +44,9 @@ from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
-JUDGED_BY = ("gates", "inconclusive", "max_missing_fraction", "max_rejected_fraction")
-"""The keys of a configuration that decide the exit code: taken from one run, they would depend on the order of runs."""
+JUDGED_BY = ("gates", "inconclusive", "max_missing_fraction", "max_rejected_fraction", "limits", "sample_id_type")
+"""The keys of a configuration that decide the exit code or which records are rejected: if they were taken from one run,
+the result would depend on the order of the runs."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -265,6 +266,10 @@ def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
     extra = sorted({name for part in parts for name in part} - {*STATUSES, "balanced"})
     merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
+    for side, name in WITHOUT_FIELDS.items():
+        # It says that no record of a side has a field, so of all parts with records.
+        if not all(name in part for part in parts if part[side]["read"]):
+            merged.pop(name, None)
     return {**merged, "balanced": all(part["balanced"] for part in parts)}
 
 

@@ -140,10 +140,12 @@ def build_selection(
 ROWS = "rows of the run"
 """The name of the side of the rows; no system can have this name."""
 
+_FIX = "evaluate again, or give the files of the run by --ground-truth and --predictions"
+
 
 def _check_not_gone(entry: Quarantined) -> None:
     if entry.side == ROWS and entry.cause == "unmatched":
-        raise InputProblem(f"sample {entry.sample_id} of the run is no longer in its ground truth; evaluate again")
+        raise InputProblem(f"sample {entry.sample_id} of the run is no longer in its ground truth; {_FIX}")
 
 
 class _Scored(msgspec.Struct):
@@ -175,8 +177,7 @@ def _check_not_changed(
 
 
 def _changed(sample: PairedSample, side: str) -> InputProblem:
-    fix = "evaluate again, or give the files of the run by --ground-truth and --predictions"
-    return InputProblem(f"the {side} of sample {sample.sample_id} is not as the run read it; {fix}")
+    return InputProblem(f"the {side} of sample {sample.sample_id} is not as the run read it; {_FIX}")
 
 
 def _joined(samples: Sequence[PairedSample], benchmark: AnyBenchmark, repeats: bool) -> Iterator[dict[str, Any]]:

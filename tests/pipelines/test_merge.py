@@ -130,6 +130,8 @@ def test_runs_that_share_samples_or_predictions_are_refused_with_their_names(tmp
                 "inconclusive": "pass",
                 "max_missing_fraction": 0.5,
                 "max_rejected_fraction": 0.5,
+                "limits": {"record_bytes": 900},
+                "sample_id_type": "string",
             }.items()
         ),
         ({}, "it has the systems predictions, not predictions, second"),

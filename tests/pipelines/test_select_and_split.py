@@ -128,7 +128,8 @@ def test_inputs_that_have_moved_or_changed_are_told_and_can_be_given(run: Path, 
     assert ids(written(output, "select", there / "run", *sides)) == "e"
     output.unlink()
     write_lines(there / "run-truth.jsonl", TRUTHS[:1])
-    told = "sample e of the run is no longer in its ground truth; evaluate again"
+    fix = "evaluate again, or give the files of the run by --ground-truth and --predictions"
+    told = f"sample e of the run is no longer in its ground truth; {fix}"
     assert refused("select", there / "run", *sides, "--output", output) == told
     assert not list(there.glob("o.jsonl*"))
 
