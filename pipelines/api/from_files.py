@@ -9,8 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,8 +23,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
 from ...transforms.io.storage import new_run_id, output_problems
 from ...transforms.process import OF_THE_MACHINE
-from ...transforms.publish import ROWS_PER_GROUP, StagedFolder, by_cause, merge_causes, quarantine_line
-from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
+from ...transforms.publish import ROWS_PER_GROUP, StagedFolder, quarantine_line
+from ...transforms.records import GROUND_TRUTH, InputProblem
 from ...transforms.rows import read_rows, sample_schema
 from ...transforms.scored import Worst
 from ..commands.common import read_quarantine, run_and_publish
@@ -35,7 +34,7 @@ from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
 from ..runners import launch
-from ..runs.causes import why_unscored
+from ..runs.causes import causes_of, why_unscored
 from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
@@ -152,7 +151,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             with quarantine.create(staged["quarantine"][0]) as stream:
                 stream.writelines(map(quarantine_line, entries))
         paths = [f"{samples.path}/{name}" for name in staged["samples"]]
-        run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(entries)
+        run.worst, run.causes = {system: _worst(result, run.configuration)}, causes_of(entries)
         if run.published is None:
             read = {
                 side: result.coverage[name]["read"]
@@ -171,11 +170,3 @@ def _worst(result: Result, configuration: Configuration) -> list[Worst]:
     rows = result.samples.select([name, "sample_id", "status"]).filter(pc.field(name).is_valid())
     samples: Iterator[Worst] = zip(*(column.to_pylist() for column in rows.columns), strict=True)
     return heapq.nsmallest(most, samples, key=worst_first(benchmark))
-
-
-def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:
-    """Returns the number of quarantined records of each cause."""
-    counts: defaultdict[tuple[str, str, str], list[CauseCount]] = defaultdict(list)
-    for key, count in map(by_cause, entries):
-        counts[key].append(count)
-    return [*map(merge_causes, counts.values())]

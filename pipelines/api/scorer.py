@@ -51,7 +51,7 @@ from ...transforms.slice_labels import Slicing
 from ...transforms.totals import EvaluationCore, PartialSums, SliceKey, SliceTotals, slice_results
 from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
 from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown_name
-from ..runs.causes import why_unscored
+from ..runs.causes import causes_of, duplicate_warnings, quarantine_causes, why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 1024
 IN_MEMORY = "memory"
 """The source, in the quarantine, of records that are not from a file."""
+_AGAIN = "the sample was in an earlier update, which counts; reset() discards all samples so far"
 _SCORED = "its sample was scored in an earlier update, with another prediction"
 _TOO_LATE = "its ground truth was in an earlier update; give both records of a sample to the same update"
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -243,9 +244,11 @@ class Scorer:
             except ValueError as error:
                 added.reject(record, sample_id, "no_repeat", str(error))
                 continue
-            if key in records or sample_id in known:
+            if key in records:
                 what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
                 added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
+            elif sample_id in known:
+                added.reject(record, sample_id, "duplicate", _AGAIN)
             else:
                 records[key] = record
         return records
@@ -431,8 +434,9 @@ class Scorer:
 
 
 def result_of(samples: pa.Table, warnings: list[str], saved: RunToSave) -> Result:
-    """Returns the result of a run with one system."""
+    """Returns the result of a run with one system; it also warns of duplicates."""
     run, benchmark = saved.run, saved.run.configuration.benchmark
+    causes, repeats = quarantine_causes(causes_of(saved.quarantine)), run.configuration.settings.repeats
     ((system, overall),) = run.systems.items()
     return Result(
         benchmark.name,
@@ -448,7 +452,7 @@ def result_of(samples: pa.Table, warnings: list[str], saved: RunToSave) -> Resul
             for each in saved.quarantine
         ],
         run.sums.systems[system].sums,
-        warnings,
+        [*warnings, *duplicate_warnings(causes, repeats, "`rejected`")],
         tuple(benchmark.main_metrics()),
         saved=saved,
     )
@@ -458,10 +462,12 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
     """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects.
 
     One of pandas with values of several types in a column, which Arrow does not have, becomes records. Mappings become
-    JSON: Arrow would give each the keys of all.
+    JSON: Arrow would give each the keys of all. A level of the index of pandas is a column.
     """
     if not hasattr(frame, "reindex"):
         return pa.table(frame)
+    # Arrow leaves out an index that is a range.
+    frame = frame.reset_index([name for name in frame.index.names if name in needed and name not in frame.columns])
     read = frame[[name for name in frame.columns if str(name) in needed]]
     try:
         table = pa.table(read)

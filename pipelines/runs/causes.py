@@ -6,13 +6,14 @@ to report what they hold.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from ...metrics.common.text import truncated
-from ...transforms.records import GROUND_TRUTH, Cause, Origin, Quarantined, printable
+from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, Origin, Quarantined, printable
 from ...transforms.scored import WITHOUT_FIELDS
 from ..config.settings import predictions_of
 from ..inputs.mismatch import RecordSides, no_record, other_ids, other_records
@@ -20,7 +21,6 @@ from .numbers import count_of
 
 if TYPE_CHECKING:
     # The Python API on records in memory must work without Beam.
-    from ...transforms.records import CauseCount
     from .documents import Summary
 
 MAX_ERROR_LENGTH = 300
@@ -103,12 +103,24 @@ def most_often(cause: QuarantineCause | None) -> str:
     return "" if cause is None else f"; most often: {cause}"
 
 
-def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool) -> list[str]:
-    """Returns a warning for each side of a run with duplicate sample_ids. repeats: whether it scores repeats."""
+def causes_of(entries: Iterable[Quarantined]) -> list[CauseCount]:
+    """Returns the number of quarantined records of each side, stage and cause."""
+    counts: defaultdict[tuple[str, str, str], CauseCount] = defaultdict(CauseCount)
+    for entry in entries:
+        key = entry.side, entry.stage, entry.cause
+        counts[key] = counts[key].merge(CauseCount(1, (entry,)))
+    return [*counts.values()]
+
+
+def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool, rejected: str = "quarantine/") -> list[str]:
+    """Returns a warning for each side of a run with duplicate sample_ids.
+
+    repeats: whether it scores repeats. rejected: what lists all rejected records.
+    """
     return [
         f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
         f"{each.records:,} record{'s' * (each.records > 1)} with a duplicate sample_id: "
-        f"{', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
+        f"{', '.join(f'{one.place} ({one.error})' for one in each.examples)}; {rejected} lists all"
         f"{'' if repeats or each.side == 'ground_truth' else f'; {SCORE_ALL}'}"
         for each in causes
         if each.cause == "duplicate"

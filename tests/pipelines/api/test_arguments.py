@@ -149,7 +149,8 @@ def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length
             "Expected `str`, got `int` - at `$.sample_id`"
         }
     more = [{"sample_id": each, "text": "other"} for each in ("1", "", "x" * 1024, "x" * 1025)]
-    found = beamscore.evaluate("toy", [*TRUTHS, *more], [*PREDICTIONS, {**more[2]}])
+    with pytest.warns(UserWarning, match="the ground truth: 1 record with a duplicate sample_id: 1 at memory:5"):
+        found = beamscore.evaluate("toy", [*TRUTHS, *more], [*PREDICTIONS, {**more[2]}])
     counts = found.coverage["ground_truth"]
     assert (counts["duplicate"], counts["rejected"], counts["scored"]) == (1, 2, 5)
     assert found.values["exact_match"] == 1

@@ -26,6 +26,9 @@ BAD: list[dict[str, Any]] = [
 ]
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*duplicate sample_id")
+
+
 def result_of(predictions: list[dict[str, Any]]) -> beamscore.Result:
     return beamscore.evaluate("toy", TRUTHS, predictions, slices=["kind"])
 

@@ -50,7 +50,9 @@ def test_an_error_in_the_middle_of_the_records_adds_nothing() -> None:
     assert scorer.compute().sums == scorer_of(slice(0, 30)).compute().sums
     # A sample counts once, in whichever update it comes again.
     scorer.update(TRUTHS[:2], [])
-    found = scorer.compute()
+    told = r"ground truth: 2 records with .*s1 at memory:2 \(the sample was in an earlier update, .*; `rejected` lists"
+    with pytest.warns(UserWarning, match=told):
+        found = scorer.compute()
     assert (found.sums, found.coverage["ground_truth"]["duplicate"]) == (scorer_of(slice(0, 30)).compute().sums, 2)
 
 
