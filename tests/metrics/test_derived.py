@@ -225,6 +225,7 @@ def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
         ("1e999 * b", "found inf; allowed: a finite number"),
         ("__import__('os').system('true')", "is not allowed"),
         ("derived + b", "the definition is circular: derived -> derived"),
+        ("slice_mean(b, 2)", "'slice_mean(b, 2)' is not allowed"),
         ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
         ("b" * 3000, "the formula is longer than 2000 characters"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import SwapWeights
+from beamscore.metrics.statistics.slice_names import prefixed
 from beamscore.transforms import compare
 from beamscore.transforms.blocks import IN_PIPELINE, unpack
 from beamscore.transforms.compare import CompareBuckets, ComparePlan, PairSums, merged_sums
@@ -37,6 +39,7 @@ ROWS = st.builds(
 )
 EITHER = st.one_of(st.none(), *[ROWS] * 5)
 ROW = SampleRow("", "scored", "u", (None,), (0.0,), '{"n":1}', "t")
+UNSCORED = msgspec.structs.replace(ROW, statistics=None)
 
 
 def record(name: str, side: int, row: SampleRow) -> tuple[bytes, bytes]:
@@ -46,7 +49,7 @@ def record(name: str, side: int, row: SampleRow) -> tuple[bytes, bytes]:
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(EITHER, EITHER), max_size=8), st.integers(1, 4), st.sampled_from([0, 1 << 30]))
-@example([(ROW, ROW)] * 2, 2, 1 << 30)
+@example([(ROW, ROW), (ROW, None), (None, ROW), (UNSCORED, None)] * 2, 4, 1 << 30)
 def test_the_parts_of_a_comparison_are_those_of_a_plain_loop(
     samples: list[tuple[SampleRow | None, SampleRow | None]], size: int, held: int
 ) -> None:
@@ -106,3 +109,12 @@ def test_a_sample_that_a_run_has_twice_is_damage() -> None:
         block = IN_PIPELINE.write([record("a", side, ROW)] * 2)
         said = f"the {name} has two rows of sample a: its folder samples/ is damaged"
         assert problem_of(bundle, CompareBuckets(PLAN, IN_PIPELINE), (0, [block])) == said
+
+
+def test_what_both_runs_call_alike_may_be_different_repeats() -> None:
+    """They correspond in order, 1 to 2 and 2 to 3; of this sample both have 2, the last there and the first here."""
+    plan = replace(PLAN, repeats=(("1", "2"), ("2", "3")))
+    row = msgspec.structs.replace(ROW, statistics=json.dumps(prefixed({"n": 1}, "", "2")))
+    block = IN_PIPELINE.write([record("a", side, row) for side in (0, 1)])
+    for _, sums in bundle(CompareBuckets(plan, IN_PIPELINE), (0, [block]))["slices"]:
+        assert sums.differing_in(0) == (1, 1)

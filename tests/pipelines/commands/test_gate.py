@@ -229,6 +229,10 @@ def test_a_system_of_the_baseline_can_be_named(nights: Path, tmp_path: Path) -> 
     # A system of the run itself is not compared with itself.
     code, stdout, _ = gate(nights, tmp_path / "both", f"{tmp_path}/both:good")
     assert (code, stdout.count(" good ")) == (1, 1), "its other gate alone"
+    # The samples that moved a metric are of the comparisons with the baseline alone.
+    sets = "--set=gates.similarity.not_worse_than=good", "--set=gates.exact_match.not_worse_than=baseline"
+    command("gate", tmp_path / "both", "--baseline", nights / "good", *sets, "--markdown", tmp_path / "s.md")
+    assert (tmp_path / "s.md").read_text().count("that moved") == 1
     # One that no gate needs is warned of.
     code, _, stderr = command(
         "gate", nights / "same", "--set=gates.similarity.minimum=0", "--baseline", nights / "good"

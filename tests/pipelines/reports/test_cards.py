@@ -104,13 +104,14 @@ def records(change: float | None, truth: Text | None, *predictions: Text | None)
 
 
 def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
-    """One whose ground truth cannot be drawn, or was not found, takes nothing from the others."""
+    """One whose ground truth cannot be drawn or read, is too large or was not found takes nothing from the others."""
     broken, missing = records(0.0, text("none"), None, None), records(None, None, None, None)
     good = [records(-0.5, text(f"\\chemfig{{A-{atom}}}"), text("\\chemfig{A=B}"), None) for atom in "BC"]
-    batch = [good[0], broken, missing, good[1]]
+    unread, large = (records(None, each, None, None) for each in ((b"{", 1), (b"{}", MAX_SHOWN_BYTES + 1)))
+    batch = [good[0], broken, missing, unread, large, good[1]]
     found = cards.make_changed(CHEMISTRY, batch, "the inputs are gone", None)
     assert found == [cards.make_changed(CHEMISTRY, [each], "the inputs are gone", None)[0] for each in batch]
-    first, _, unknown, _ = found
+    first, unknown = found[0], found[2]
     assert (first.truth or "").startswith("text: \\chemfig{A-B}")
     assert (first.whys, unknown.whys) == (("worse", "lost"), ("worse",))
     assert (first.sides[0].prediction is None, first.sides[1].prediction is None) == (False, True)

@@ -25,12 +25,13 @@ METRICS = ("exact_match", "similarity", "macro")
 
 
 def test_units_are_counted_by_metric(tmp_path: Path) -> None:
-    truths = [{"sample_id": f"s{n}", "text": "x", "page": n // 2, "kind": n % 2} for n in range(40)]
-    texts: list[dict[str, Any]] = [{**each, "text": CHANGES.get(n, "x")} for n, each in enumerate(truths)]
-    truth = write_lines(tmp_path / "t.jsonl", truths)
-    predictions = {"before": truth, "after": write_lines(tmp_path / "p.jsonl", texts)}
+    truths = [{"sample_id": f"s{n}", "text": "x", "page": n // 2, "kind": n % 2} for n in range(41)]
+    # The last sample has no prediction.
+    texts: list[dict[str, Any]] = [{**each, "text": CHANGES.get(n, "x")} for n, each in enumerate(truths[:-1])]
+    truth, same = write_lines(tmp_path / "t.jsonl", truths), write_lines(tmp_path / "s.jsonl", truths[:-1])
+    predictions = {"before": same, "after": write_lines(tmp_path / "p.jsonl", texts)}
     macro = "--set=derived.macro=slice_mean(exact_match, kind)"
-    more = ("--slice=kind", "--set=cluster=page", macro, "--quiet", "--no-html")
+    more = ("--slice=kind", "--set=cluster=page", "--set=missing=exclude", macro, "--quiet", "--no-html")
     run = Run.read(str(evaluate(tmp_path / "run", truth, predictions, *more).output))
     before, after = (SystemRun(run, name) for name in predictions)
     # The pages 0, 3, 10 and 16 differ; the similarity in the pages 0 and 3 alone.
@@ -38,6 +39,9 @@ def test_units_are_counted_by_metric(tmp_path: Path) -> None:
         found = differing_units(after, before, METRICS, enough)
         assert found == dict(zip(METRICS, counts, strict=True))
     assert set(differing_units(after, after, METRICS, 9).values()) == {0}
+    # Each is one of 20 in its kind.
+    samples = top_contributors(run.configuration.benchmark, "macro", after, before, count=9)
+    assert {each.sample_id: each.effect for each in samples} == pytest.approx({f"s{n}": -1 / 40 for n in CHANGES})
     for path in (tmp_path / "run" / ".runs").glob("*/samples/*"):
         path.unlink()
     with pytest.raises(InputProblem):

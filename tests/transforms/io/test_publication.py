@@ -304,6 +304,7 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
             assert has_published or seen_by_plain_names(place) == "other"
         else:
             assert has_published or seen(place) == "other"
+        assert "c2" in names(place) or not other_came
 
 
 def test_a_result_by_plain_names_alone_is_replaced_too_and_what_others_keep_there_stays(output: str) -> None:

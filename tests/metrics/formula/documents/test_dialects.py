@@ -270,6 +270,7 @@ VISIBLE = {
     "\\verb{%} \\lstinline[a={%}]!%! \\verb|| \\verb*x % c": "\\verb{ } \\lstinline[a={%}]! ! \\verb|| \\verb*x ",
     "\\verb{ % a\n b} \\verb*| % b\n|": "\\verb{ \n b} \\verb*| \n|",  # not closed in their line
     **{f"\\verb|{'%' * count}|": f"\\verb|{shown}" for count, shown in ((2_000, " |"), (2_001, ""))},
+    f"a\\verb|{'%' * 2_000}|": "a\\verb| |",
     "\\iffalse \\verb|\\fi| a \\fi b": " b",
     "\\url{http://a/%20b} % c": "\\url{ } ",
     "\\begin{verbatim} % never closed": "\\begin{verbatim} ",
