@@ -216,6 +216,7 @@ def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
         ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
         ("weighted_mean(a.share, b, weights=[1, 0])", "weights=[1, 0])' is not allowed; allowed: numbers, metrics,"),
+        ("weighted_mean(b, weights=['1'])", "\"weighted_mean(b, weights=['1'])\" is not allowed"),
         ("mean(b, error)", "b is better if higher and error if lower; use 1 - ... to turn one around"),
         ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
         ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),

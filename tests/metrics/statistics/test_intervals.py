@@ -28,7 +28,7 @@ from tests.metrics.statistics.samples import TOY, added, measured
 from tests.plain_loop import make_benchmark
 
 SHARE = MetricSpec("share", "")
-PERCENT = MetricSpec("percent", "", bounds=(0.0, 100.0))
+BALANCE = MetricSpec("balance", "", bounds=(-100.0, 100.0))
 ERRORS = MetricSpec("errors", "", bounds=(0.0, None))
 ABOVE_ONE = MetricSpec("ratio", "", bounds=(1.0, None))
 DISTANCE = MetricSpec("distance", "", bounds=(None, None))
@@ -59,7 +59,7 @@ def test_intervals_and_standard_errors_by_hand() -> None:
         # Near its bound a share has a logit-t interval of 0.783 to 0.999: half of it divided by t would be 0.053.
         (SHARE, 0.98, [0.95, 1.0], 30, (0.782979, 0.998500), 0.025),
         # Wilson's, with z^2 = 3.841459: all 10 of 10 right, 10 / (10 + z^2) = 0.722467; its half is 1.959964 SE wide.
-        (PERCENT, 100.0, [100.0] * 2, 10, (72.2467, 100.0), 100 * WILSON),
+        (BALANCE, 100.0, [100.0] * 2, 10, (100 - 200 * (1 - 0.722467), 100.0), 200 * WILSON),
         (SHARE, 1.0, [1.0, 0.5, 0.5, 0.5], 10, (0.722467, 1.0), WILSON),
         (SHARE, 0.0, [0.0, 0.5, 0.5, 0.5], 10, (0.0, 1 - 0.722467), WILSON),
         # No spread: 8 of 10, the centre (0.8 + z^2 / 20) / (1 + z^2 / 10) = 0.716740, the half width 0.226578.
