@@ -191,17 +191,21 @@ MIN_REPLICATES = 20
 def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured) -> bool | None:
     """Returns whether a metric is based on the same samples on both sides; None if that is unknown.
 
-    A metric that counts samples decides for itself. For any other, all metrics that count samples decide together;
-    without them, it is True if any denominators are equal.
+    A metric that counts samples decides for itself. For any other, all metrics that count samples decide together, if
+    one of them counts as many as the metric has; otherwise they can only deny it. Without such a metric, it is True if
+    any denominators are equal.
     """
     kind = type(benchmark)
     if spec_or_undeclared(kind, metric).per_sample is not None:
         return _equal(metric, one, other)
     shared = [name for name in one.denominators if name in other.denominators and "[" not in name]
-    counts = [_equal(name, one, other) for name in shared if spec_or_undeclared(kind, name).per_sample is not None]
-    known = [each for each in counts if each is not None]
+    counting = [name for name in shared if spec_or_undeclared(kind, name).per_sample is not None]
+    known = {name: equal for name in counting if (equal := _equal(name, one, other)) is not None}
+    if not all(known.values()):
+        return False
     if known:
-        return all(known)
+        covers = max(one.total(name) for name in known) >= one.total(metric)
+        return covers or _equal(metric, one, other) or None
     return True if any(_equal(name, one, other) for name in shared) else None
 
 
