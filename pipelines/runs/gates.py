@@ -276,7 +276,8 @@ class _GateEvaluator:
             else:
                 claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
-            claim = f", too wide to tell whether it is a loss{beyond}"
+            _, reason = apart(self.configuration, self.metric, ours, theirs, paired.same_predictions)
+            claim = f", too wide to tell whether it is a loss{beyond}" + (f"; {reason}" if reason else "")
         text = f"{self._signed(difference, difference_interval if by_interval else None)} from {theirs.name}"
         return _Check(word, f"{text}{claim}{self._margin_in_errors(paired)}", *numbers)
 
