@@ -35,29 +35,27 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
     """Returns the indices [T] in `values` at which a change begins, in order.
 
     errors: the standard error of each value. series: how many series of this length are tested at once; they share the
-    false alarms. A night with an error of 0 is not a change point and is not part of the reference mean. The last night
-    is never a change point, since no later one confirms it.
+    false alarms. Nights with an error of 0 are left out, so the next night is the next one with an error. The last is
+    never a change point, since no later one confirms it.
     """
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
+    nights = [place for place, error in enumerate(errors) if error**2 > 0]
     changes: list[int] = []
     outliers: set[int] = set()
     start, night = 0, 1
-    while night + 1 < len(values):
-        usual = (place for place in range(start, night) if errors[place] > 0 and place not in outliers)
-        known = list(itertools.islice(usual, WINDOW))
-        count = len(known) or 1
-        mean = math.fsum(values[place] for place in known) / count
-        shared = math.fsum(errors[place] ** 2 for place in known) / count**2
-        spreads = [math.sqrt(errors[place] ** 2 + shared) for place in (night, night + 1)]
-        if min(errors[night], errors[night + 1]) > 0 and shared > 0:
-            z = [(values[night + place] - mean) / spreads[place] for place in (0, 1)]
-            bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
-            if min(z) > bound or max(z) < -bound:
-                changes.append(night)
-                start = night
-                night += 1
-            elif abs(z[0]) > bound:
-                outliers.add(night)
+    while night + 1 < len(nights):
+        known = list(itertools.islice((each for each in range(start, night) if each not in outliers), WINDOW))
+        mean = math.fsum(values[nights[each]] for each in known) / len(known)
+        shared = math.fsum(errors[nights[each]] ** 2 for each in known) / len(known) ** 2
+        spreads = [math.sqrt(errors[nights[each]] ** 2 + shared) for each in (night, night + 1)]
+        z = [(values[nights[night + each]] - mean) / spreads[each] for each in (0, 1)]
+        bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
+        if min(z) > bound or max(z) < -bound:
+            changes.append(nights[night])
+            start = night
+            night += 1
+        elif abs(z[0]) > bound:
+            outliers.add(night)
         night += 1
     return changes
 

@@ -188,12 +188,12 @@ MIN_REPLICATES = 20
 """No more replicates than this may be equal by chance."""
 
 
-def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured) -> bool | None:
+def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured, samples: int = 0) -> bool | None:
     """Returns whether a metric is based on the same samples on both sides; None if that is unknown.
 
     A metric that counts samples decides for itself. For any other, all metrics that count samples decide together, if
-    one of them counts as many as the metric has; otherwise they can only deny it. Without such a metric, it is True if
-    any denominators are equal.
+    one of them has as many as the `samples` that were measured; otherwise they can only deny it, as those of documents
+    among formulas. Without such a metric, it is True if any denominators are equal.
     """
     kind = type(benchmark)
     if spec_or_undeclared(kind, metric).per_sample is not None:
@@ -204,8 +204,8 @@ def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Mea
     if not all(known.values()):
         return False
     if known:
-        covers = max(one.total(name) for name in known) >= one.total(metric)
-        return covers or _equal(metric, one, other) or None
+        covers = max(one.denominators[name][0] for name in known) >= samples
+        return bool(covers) or _equal(metric, one, other) or None
     return True if any(_equal(name, one, other) for name in shared) else None
 
 

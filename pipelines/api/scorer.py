@@ -467,7 +467,8 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
     if not hasattr(frame, "reindex"):
         return pa.table(frame)
     # Arrow leaves out an index that is a range.
-    frame = frame.reset_index([name for name in frame.index.names if name in needed and name not in frame.columns])
+    if levels := [name for name in frame.index.names if name in needed and name not in frame.columns]:
+        frame = frame.reset_index(levels)
     read = frame[[name for name in frame.columns if str(name) in needed]]
     try:
         table = pa.table(read)

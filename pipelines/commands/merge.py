@@ -44,7 +44,7 @@ from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
-JUDGED_BY = ("gates", "inconclusive", "max_missing_fraction", "max_rejected_fraction", "limits", "sample_id_type")
+MUST_EQUAL = ("gates", "inconclusive", "max_missing_fraction", "max_rejected_fraction", "limits", "sample_id_type")
 """The keys of a configuration that decide the exit code or which records are rejected: if they were taken from one run,
 the result would depend on the order of the runs."""
 
@@ -178,7 +178,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         for key, reason in (
             ("slices", f"it was sliced by {', not by '.join(sliced)}"),
             ("derived", "it has different derived metrics"),
-            *((key, f"it has a different value of {key}; evaluate it again with the same") for key in JUDGED_BY),
+            *((key, f"it has a different value of {key}; evaluate it again with the same") for key in MUST_EQUAL),
         ):
             if run.summary.config.get(key) != first.summary.config.get(key):
                 reasons.append(reason)
@@ -267,8 +267,8 @@ def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     extra = sorted({name for part in parts for name in part} - {*STATUSES, "balanced"})
     merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
     for side, name in WITHOUT_FIELDS.items():
-        # It says that no record of a side has a field, so of all parts with records.
-        if not all(name in part for part in parts if part[side]["read"]):
+        # It says that no record of a side has a field, so of all parts that scored any.
+        if not all(name in part for part in parts if part[side]["scored"] + part[side].get("missing_prediction", 0)):
             merged.pop(name, None)
     return {**merged, "balanced": all(part["balanced"] for part in parts)}
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import (
     FlinkRunnerOptions,
     GoogleCloudOptions,
@@ -24,6 +23,7 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
 )
 
+from ...transforms.beam_internals import file_systems
 from ..config.errors import UsageError
 
 BUCKET_TIMEOUT_S = 30
@@ -77,7 +77,7 @@ def _ask(path: str) -> None:
     # Beam retries a path of only a bucket for minutes, as if a server had failed.
     key = path.partition("://")[2].partition("/")[2]
     with contextlib.suppress(Exception):
-        FileSystems.exists(path if key else f"{path.rstrip('/')}/.beamscore")
+        file_systems().exists(path if key else f"{path.rstrip('/')}/.beamscore")
 
 
 _NO_ADDRESS = ("[auto]", "[local]", "[collection]")

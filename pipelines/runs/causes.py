@@ -105,11 +105,10 @@ def most_often(cause: QuarantineCause | None) -> str:
 
 def causes_of(entries: Iterable[Quarantined]) -> list[CauseCount]:
     """Returns the number of quarantined records of each side, stage and cause."""
-    counts: defaultdict[tuple[str, str, str], CauseCount] = defaultdict(CauseCount)
+    by_cause: defaultdict[tuple[str, str, str], list[Quarantined]] = defaultdict(list)
     for entry in entries:
-        key = entry.side, entry.stage, entry.cause
-        counts[key] = counts[key].merge(CauseCount(1, (entry,)))
-    return [*counts.values()]
+        by_cause[entry.side, entry.stage, entry.cause].append(entry)
+    return [CauseCount().merge(CauseCount(len(each), tuple(each))) for each in by_cause.values()]
 
 
 def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool, rejected: str = "quarantine/") -> list[str]:
@@ -120,7 +119,7 @@ def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool, rejecte
     return [
         f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
         f"{each.records:,} record{'s' * (each.records > 1)} with a duplicate sample_id: "
-        f"{', '.join(f'{one.place} ({one.error})' for one in each.examples)}; {rejected} lists all"
+        f"{', '.join(dict.fromkeys(f'{one.place} ({one.error})' for one in each.examples))}; {rejected} lists all"
         f"{'' if repeats or each.side == 'ground_truth' else f'; {SCORE_ALL}'}"
         for each in causes
         if each.cause == "duplicate"

@@ -86,7 +86,9 @@ def rank_with_ties(run: Run) -> Ranking | None:
 def _other_samples(run: Run, spec: MetricSpec, measured: Mapping[str, Measured]) -> list[str]:
     """Returns a warning if systems did not measure the same samples: their differences are then not paired."""
     benchmark, (first, *others) = run.configuration.benchmark, run.summary.ranking
-    same = {name: same_samples(benchmark, spec.name, measured[first], measured[name]) for name in others}
+    missing = run.configuration.settings.missing
+    samples = run.systems[first].measured_samples(missing) if missing == "exclude" else 0
+    same = {name: same_samples(benchmark, spec.name, measured[first], measured[name], samples) for name in others}
     left_out, rejected = (
         {name: system.left_out(missing, system.values.get(REPEATS)) for name, system in run.systems.items()}
         for missing in (run.configuration.settings.missing, "wrong")

@@ -88,7 +88,9 @@ def apart(
         return math.inf, OTHER_SAMPLES
     if parts := sorted(ours.parts ^ theirs.parts):
         return math.inf, f"only one side measured {parts[0]}"
-    same = same_samples(configuration.benchmark, metric, ours.measured, theirs.measured)
+    # Where a missing prediction counts as wrong, what is left out is rejected, as a rule on both sides.
+    samples = ours.samples if settings.missing == "exclude" else 0
+    same = same_samples(configuration.benchmark, metric, ours.measured, theirs.measured, samples)
     more = abs(ours.samples - theirs.samples)
     if settings.cluster is None and not settings.repeats:
         is_whole = spec.per_sample is not None or not more

@@ -96,6 +96,22 @@ def test_runs_of_any_partition_merge_to_one_evaluation_of_all_or_are_refused(
         assert stderr == whole.stderr.replace(str(whole.output), str(merged))
 
 
+def test_that_no_prediction_has_a_field_is_said_of_the_whole(tmp_path: Path) -> None:
+    truths, right = corpus("traffic_rules", 2, 0)[0], corpus("traffic_rules", 2, 0)[0][1:]
+    bare, other = ([{"sample_id": each["sample_id"]} for each in truths[:1]], [{"sample_id": "unknown"}])
+    for number, given in enumerate((right, other)):
+        parts = [
+            evaluate_records(tmp_path / f"{name}{number}", *sides, "--quiet", config="traffic_rules")
+            for name, sides in (("a", (truths[:1], bare)), ("b", (truths[1:], given)), ("all", (truths, bare + given)))
+        ]
+        code, _, stderr = command(
+            "merge", *(each.output for each in parts[:2]), "--output", tmp_path / f"merged{number}", "--quiet"
+        )
+        merged = Run(code, "", "", tmp_path / f"merged{number}")
+        assert code == parts[2].code == number, stderr
+        assert merged.summary["systems"] == parts[2].summary["systems"]
+
+
 def test_runs_that_share_samples_or_predictions_are_refused_with_their_names(tmp_path: Path) -> None:
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
     runs: dict[str, Path] = {}

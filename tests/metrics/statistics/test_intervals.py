@@ -176,6 +176,9 @@ def test_change_points_by_hand() -> None:
         ([0.9] * 9 + DROP, [E] * 12, [10]),
         # A night that was off alone is not in the mean, from which the next would be 4 / sqrt(1 + 1 / 3) errors away.
         ([0.0, 0.0, -12.0, 0.0, 0.0, 0.0], [1.0] * 6, []),
+        # Nor if nothing is known of the night after it, nor does that hide a change.
+        ([0.9, 0.9, 0.45, 0.0] + [0.9] * 5, [E] * 3 + [0.0] + [E] * 5, []),
+        ([0.9] * 5 + [0.45, 0.0] + [0.45] * 6, [E] * 6 + [0.0] + [E] * 6, [5]),
         # k sqrt(1 + 1 / 30) is 2.45 for k = 2.41. The mean has night 30, which moves it by 2 / 30, and not the next.
         ([0.0] * 29 + [2.0, 2.48, 2.48], [1.0] * 32, []),
         ([0.0] * 30 + [2.0, 2.48, 2.48], [1.0] * 33, [31]),
