@@ -3,10 +3,10 @@
 A night departs from a reference by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where e are the standard errors and the
 mean is taken over the first WINDOW nights since the last change point, or all before the night if there are fewer. A
 night that departed alone, as one that lost its predictions does, is not among them. The reference stays fixed: the mean
-of the last nights would follow a slow drift. A night is a change point if it and the
-night after it both depart in the same direction by more than k. Without a change the two z are normal with a known
-correlation rho, since they share the mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is
-a false alarm with probability at most alpha; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
+of the last nights would follow a slow drift. A night is a change point if it and the night after it both depart in the
+same direction by more than k. Without a change the two z are normal with a known correlation rho, since they share the
+mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is a false alarm with probability at most
+alpha; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
 
 The errors must be independent from night to night and normal. A deterministic system has no errors, and a system that
 samples its answers anew on the same corpus has less than the standard error of the metric, which includes the choice of
@@ -39,19 +39,20 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
     never a change point, since no later one confirms it.
     """
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
-    nights = [place for place, error in enumerate(errors) if error**2 > 0]
+    places = [place for place, error in enumerate(errors) if error**2 > 0]
+    observed, variances = [values[place] for place in places], [errors[place] ** 2 for place in places]
     changes: list[int] = []
     outliers: set[int] = set()
     start, night = 0, 1
-    while night + 1 < len(nights):
+    while night + 1 < len(places):
         known = list(itertools.islice((each for each in range(start, night) if each not in outliers), WINDOW))
-        mean = math.fsum(values[nights[each]] for each in known) / len(known)
-        shared = math.fsum(errors[nights[each]] ** 2 for each in known) / len(known) ** 2
-        spreads = [math.sqrt(errors[nights[each]] ** 2 + shared) for each in (night, night + 1)]
-        z = [(values[nights[night + each]] - mean) / spreads[each] for each in (0, 1)]
+        mean = math.fsum(observed[each] for each in known) / len(known)
+        shared = math.fsum(variances[each] for each in known) / len(known) ** 2
+        spreads = [math.sqrt(variances[each] + shared) for each in (night, night + 1)]
+        z = [(observed[night + each] - mean) / spreads[each] for each in (0, 1)]
         bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
         if min(z) > bound or max(z) < -bound:
-            changes.append(nights[night])
+            changes.append(places[night])
             start = night
             night += 1
         elif abs(z[0]) > bound:

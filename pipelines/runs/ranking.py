@@ -90,8 +90,8 @@ def _other_samples(run: Run, spec: MetricSpec, measured: Mapping[str, Measured])
     samples = run.systems[first].measured_samples(missing) if missing == "exclude" else 0
     same = {name: same_samples(benchmark, spec.name, measured[first], measured[name], samples) for name in others}
     left_out, rejected = (
-        {name: system.left_out(missing, system.values.get(REPEATS)) for name, system in run.systems.items()}
-        for missing in (run.configuration.settings.missing, "wrong")
+        {name: system.left_out(rule, system.values.get(REPEATS)) for name, system in run.systems.items()}
+        for rule in (missing, "wrong")
     )
     certain = [name for name in others if same[name] is False or (not same[name] and left_out[name] != left_out[first])]
     # As many samples without a prediction need not be the same ones.
