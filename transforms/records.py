@@ -167,6 +167,18 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         return msgspec.json.encode(msgspec.msgpack.decode(payload)) if self.encoding == MSGPACK else payload
 
 
+def with_integers(value: Any) -> Any:
+    """Returns a value of JSON with each whole float as an integer: pandas writes 7 as 7.0 in a column with a gap.
+
+    Floats from 2**53 on stay: each may have been one of several integers.
+    """
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, dict):
+        return {name: with_integers(each) for name, each in value.items()}
+    return list(map(with_integers, value)) if isinstance(value, list) else value
+
+
 class ColumnsReader:
     """Reads the values of some columns of records; columns may have any name."""
 

@@ -18,7 +18,7 @@ from ..metrics.repeats import MAX_REPEATS, fold_metrics, fold_statistics
 from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.sums import Sums
 from .hashes import digest
-from .records import ColumnsReader, EncodedRecord, InputProblem
+from .records import ColumnsReader, EncodedRecord, InputProblem, with_integers
 from .scored import NO_DETAILS, BatchDecoder, PairedSample, ScoredBatch, ScoredSample, hash_of
 
 REPEAT = "repeat"
@@ -48,9 +48,9 @@ Labels = Iterable[tuple[int, str]]
 
 
 def label_of(record: EncodedRecord) -> str:
-    """Returns the repeat of a prediction as text, so that 1 and "1" are one; raises ValueError if it has none."""
+    """Returns the repeat of a prediction as text, so that 1, 1.0 and "1" are one; raises ValueError if it has none."""
     try:
-        (value,) = _READER.read(record)
+        (value,) = map(with_integers, _READER.read(record))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(error_text(error)) from error
     label = str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -15,7 +15,7 @@ from ..metrics.benchmark import Benchmark, Pair, error_text
 from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
 from .hashes import record_hash
 from .io.field_map import record_json
-from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
+from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, with_integers
 from .slice_labels import Slice, Slicing, cluster_unit
 
 if TYPE_CHECKING:
@@ -222,16 +222,16 @@ class BatchDecoder:
 
 
 def json_value(value: Any) -> Any:
-    """Returns a value of a column as JSON has it: NaN is null, a date is text, and so is each key of a map.
+    """Returns a value of a column by which samples are grouped: 7.0 is 7, NaN null, and a date or a key of a map text.
 
     Raises ValueError for an infinite number, TypeError for what JSON does not have.
     """
     if value is None or isinstance(value, (str, int)):
         return value
     try:
-        return msgspec.json.decode(record_json({"value": value}, scored=()))["value"]
+        return with_integers(msgspec.json.decode(record_json({"value": value}, scored=()))["value"])
     except msgspec.DecodeError as error:
-        raise ValueError("a column by which the run slices or draws clusters has an infinite number") from error
+        raise ValueError("a column of slices, clusters or groups has an infinite number") from error
 
 
 def status_counts(status: Status, prediction_status: str | None) -> dict[str, int]:

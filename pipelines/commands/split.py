@@ -24,7 +24,7 @@ from ...metrics.common.text import nearest
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, quarantined
-from ...transforms.scored import PairedSample
+from ...transforms.scored import PairedSample, json_value
 from ...transforms.slice_labels import value_text
 from ..config.errors import UsageError
 from ..inputs.inputs import Inputs, find_inputs
@@ -86,8 +86,8 @@ class SplitPlan:
     purpose: str = "part"
 
     def split_of(self, record: Mapping[str, Any]) -> str:
-        """Returns the part of a record."""
-        value = record.get(self.group) if self.group else None
+        """Returns the part of a record; raises the errors of json_value."""
+        value = json_value(record.get(self.group)) if self.group else None
         return self.part(f"sample:{record['sample_id']}" if value is None else f"group:{value_text(value)}")
 
     def part(self, group: str) -> str:
@@ -122,7 +122,8 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
         truth = sample.truth
         try:
             record: dict[str, Any] = truth.decode(dict)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            part = plan.split_of(record)
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             entry = quarantined(truth, (), sample.sample_id, "read", "unreadable", error_text(error))
             yield TaggedOutput("quarantine", entry)
             continue
@@ -130,7 +131,7 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
             raise InputProblem(
                 f"{truth.origin.place}: there is a column {plan.column} already; give another name with --column"
             )
-        yield encoded({**record, plan.column: plan.split_of(record)})
+        yield encoded({**record, plan.column: part})
 
 
 def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:

@@ -114,7 +114,7 @@ BAD: list[Record] = [
     {"sample_id": "s1", "text": "x", "repeat": True},
     {"sample_id": "s1", "text": "x", "repeat": ""},
     {"sample_id": "s1", "text": "x", "repeat": "r" * (MAX_LABEL_LENGTH + 1)},
-    {"sample_id": "nowhere", "text": "x", "repeat": 1},
+    {"sample_id": "nowhere", "text": "x", "repeat": 1.0},
     {"sample_id": "s4", "text": 7, "repeat": 1},
 ]
 """A duplicate of repeat 2, four without a repeat, one without a ground truth, and one that cannot be decoded."""

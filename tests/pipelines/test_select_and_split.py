@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 from dataclasses import replace
@@ -170,7 +171,7 @@ def test_records_that_are_not_those_of_the_scores_are_refused(
 RECORDS: list[dict[str, Any]] = [
     {"sample_id": f"s{n:02}", "text": "x", "page": page, "words": ["a"], "source": n % 3}
     for n in range(40)
-    for page in [{"number": n // 4} if n < 30 else None]
+    for page in [{"number": n // 4 if n % 2 else float(n // 4)} if n < 30 else None]
 ]
 
 
@@ -208,7 +209,7 @@ def test_a_split_depends_on_group_and_seed_alone(tmp_path: Path) -> None:
     assert {record["split"] for record in whole.values()} == {"training", "testing"}
     some = split(random.Random(0).sample(RECORDS, 15), *fractions)
     assert some == {sample_id: whole[sample_id] for sample_id in some}
-    found = {(str(record["page"]), record["split"]) for record in whole.values() if record["page"]}
+    found = {(record["page"]["number"], record["split"]) for record in whole.values() if record["page"]}
     assert len(found) == len({page for page, _ in found}) == 8
     # Samples without a group are groups of their own.
     assert len({record["split"] for record in whole.values() if record["page"] is None}) == 2
@@ -226,6 +227,10 @@ def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
     assert {each.name: str(each.type) for each in table.schema} == {**types, "split": "string", "text": "string"}
     found = [{**row, "words": json.loads(row["words"])} for row in table.to_pylist()]
     assert [{key: row[key] for key in rows[0]} for row in found] == rows
+    # An infinite number is no group, and NaN none either.
+    pq.write_table(pa.table({"sample_id": ["a", "b"], "page": [math.inf, math.nan]}), tmp_path / "t.parquet")
+    assert command("split", "toy", *flags, "--group", "page", "--folds", "1000", "--column", "fold")[0] == 1
+    assert pq.read_table(tmp_path / "o.parquet")["fold"].to_pylist() == [part("sample:b", folds(1000), purpose="fold")]
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
