@@ -140,10 +140,9 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     def decode(self, kind: type[_T]) -> _T:
         """Returns the record as one of type `kind`.
 
-        Raises msgspec.ValidationError or msgspec.DecodeError if it is not one, RecursionError if it is nested too deep.
+        Raises the errors of decode_record.
         """
-        decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
-        return decode(self.payload, type=kind)
+        return decode_record(self.payload, kind, self.encoding)
 
     def fields(self) -> Iterable[str]:
         """Returns the names of its fields, also of those that are null; none if it cannot be decoded."""
@@ -165,6 +164,22 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         """Returns the record as JSON."""
         payload = self.payload
         return msgspec.json.encode(msgspec.msgpack.decode(payload)) if self.encoding == MSGPACK else payload
+
+
+def decode_record(payload: bytes, kind: type[_T], encoding: Encoding = JSON) -> _T:
+    """Returns a record as one of type `kind`; a float may be an integer, see with_integers.
+
+    Raises msgspec.ValidationError or msgspec.DecodeError if it is not one, RecursionError if it is nested too deep.
+    """
+    decode = msgspec.msgpack.decode if encoding == MSGPACK else msgspec.json.decode
+    try:
+        return decode(payload, type=kind)
+    except msgspec.ValidationError as error:
+        expected, is_float, _ = str(error).partition("got `float`")
+        if not is_float or "int" not in expected:
+            raise
+    encode = msgspec.msgpack.encode if encoding == MSGPACK else msgspec.json.encode
+    return decode(encode(with_integers(decode(payload))), type=kind)
 
 
 def with_integers(value: Any) -> Any:

@@ -19,6 +19,7 @@ from ...metrics.registry import usable_benchmarks
 from ...metrics.scoring import score_pairs
 from ...transforms.io.field_map import fields_of, needed_fields, not_json
 from ...transforms.process import quiet_root_logger
+from ...transforms.records import decode_record
 from .arguments import Arguments, check_arguments, plain
 from .result import Comparison, Result
 from .scorer import Scorer, json_records
@@ -72,7 +73,7 @@ def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) ->
     given = json_records([record], (), text_fields(kind), lambda each: needed_fields(fields_of(each), known))
     try:
         ((text, _),) = given
-        return msgspec.json.decode(text, type=kind)
+        return decode_record(text, kind)
     except msgspec.ValidationError as error:
         raise RejectedRecord(side, str(error)) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

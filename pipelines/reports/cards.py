@@ -15,7 +15,7 @@ from ...metrics.scoring import draw_pairs, explained
 from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
-from ...transforms.records import MAX_SHOWN_BYTES
+from ...transforms.records import MAX_SHOWN_BYTES, decode_record
 from ...transforms.sample_changes import RUN_SIDES, ChangedRecords, Text
 from .document import Card, CardSide
 from .samples import rounded
@@ -202,7 +202,7 @@ def drawings_of(
 def _decoded(text: Text, kind: Any) -> tuple[Any, str]:
     """Returns a record, or None and why it cannot be decoded."""
     try:
-        return msgspec.json.decode(text[0], type=kind), ""
+        return decode_record(text[0], kind), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return None, error_text(error)
 

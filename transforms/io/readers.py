@@ -476,7 +476,12 @@ def converted(batch: Any) -> Iterator[dict[str, Any] | str]:
 
 
 def _values(column: Any) -> Any:
-    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text."""
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text.
+
+    NaN is None: not every program writes a gap as null.
+    """
+    if pa.types.is_floating(column.type):
+        return [None if value != value else value for value in column.to_pylist()]
     if not _has_map_time_or_decimal(column.type):
         return column.to_pylist()
     return without_decimals(plain_values(column.to_pylist(maps_as_pydicts="lossy")))

@@ -80,7 +80,7 @@ def test_numbers_of_numpy_are_numbers_and_a_setting_is_no_option() -> None:
 @pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
 def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan_is_absent(form: Any) -> None:
     def rules(value: Any, **more: Any) -> list[dict[str, Any]]:
-        rule = {"id": 1, "matches": 1, "properties": {"a": 1.0, "b": value}, "centerlines": [1]}
+        rule = {"id": 1, "matches": 1.0, "properties": {"a": 1.0, "b": value}, "centerlines": [1]}
         return [{"sample_id": "a", "rules": [rule], **more}]
 
     def evaluated(truths: Any, predictions: Any, **more: Any) -> beamscore.Result:
@@ -94,6 +94,7 @@ def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan
         with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
             beamscore.score("traffic_rules", *rules(None), *rules(value))
     assert evaluated(rules(0.1), rules(Decimal("0.1"))).values["overall.f1"] == 1
+    assert beamscore.score("traffic_rules", *rules(1), *rules(1)).metrics["unpaired_rules"] == 0
     with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
         beamscore.score("traffic_rules", *rules(None), *rules(Decimal("nan")))
     found = evaluated(rules(None, z={"within": math.nan}), rules(None), slices=["z"])

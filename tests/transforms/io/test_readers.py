@@ -361,8 +361,8 @@ TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa
         (pa.array([{"x": 1, "y": 2.5}, None, {"x": None, "y": 0.0}]), [{"x": 1, "y": 2.5}, None, {"x": None, "y": 0}]),
         (pa.array([{"w": 1, "tags": ["é", ""]}] * 3), [{"w": 1, "tags": ["é", ""]}] * 3),
         (pa.array([True, None, False]), [True, None, False]),
-        # The float32 nearest to 0.1; numbers keep their values.
-        (pa.array([0.1, 1.0, -math.inf], pa.float32()), [0.10000000149011612, 1.0, -math.inf]),
+        # The float32 nearest to 0.1; numbers keep their values, and NaN is null.
+        (pa.array([0.1, math.nan, -math.inf], pa.float32()), [0.10000000149011612, None, -math.inf]),
         (pa.array([2**63 - 1, -(2**63), 0]), [2**63 - 1, -(2**63), 0]),
         (MAP, [{"k": 1, "l": 2}, {}, None]),
         (pa.array([["a"]] * 3, pa.large_list(pa.string())), [["a"]] * 3),
