@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import pickle
@@ -114,11 +115,22 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
     objects = [{"sample_id": str(number), "text": "x", "image": image} for number, image in enumerate(images)]
     misspelled = [{"texts" if name == "text" else name: each[name] for name in each} for each in objects]
     assert beamscore.score("toy", objects[0], objects[0]).metrics["exact_match"] == 1
+    classes = [dataclasses.make_dataclass("Record", each)(**each) for each in objects]
     frame = pa.table({"sample_id": ["0", "1"], "text": ["x", "x"]}).to_pandas().assign(image=images)
-    for right, wrong in ((objects, misspelled), (frame, frame.rename(columns={"text": "texts"}))):
+    renamed = frame.rename(columns={"text": "texts"})
+    for right, wrong in ((objects, misspelled), (classes, misspelled), (frame, renamed)):
         assert beamscore.evaluate("toy", right, right).values["exact_match"] == 1
         with pytest.warns(UserWarning, match=r"they have texts, image \(did you mean text\?\)$"):
             beamscore.evaluate("toy", right, wrong)
+    # One that is needed rejects its record. JSON would hold bytes as base64, which a metric would compare.
+    time = np.datetime64(0, "ns")
+    for bad, why in ((b"x", "must be a string, not bytes"), (time, "times of NumPy finer"), (10**5000, "Exceeds")):
+        found = beamscore.evaluate("toy", objects, [objects[0], {**objects[1], "text": bad}])
+        ((side, sample_id, message),) = ((each.side, each.sample_id, each.message) for each in found.rejected)
+        assert (side, sample_id, message.startswith(f"text: {why}")) == ("predictions", "1", True)
+        assert found.values["exact_match"] == 1 / 2
+    with pytest.warns(UserWarning, match="nothing was scored: 2 ground-truth records rejected"):
+        beamscore.evaluate("toy", frame.assign(z=[{"t": time}] * 2), objects, slices=["z"])
 
 
 def test_one_pair_has_its_metrics_and_details() -> None:
@@ -153,6 +165,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (pair("truth is bad", "x"), beamscore.RejectedRecord, "the truth is bad"),
     (pair("one", "prediction is bad"), beamscore.RejectedRecord, "the prediction is bad"),
     (pair("one", 1), beamscore.RejectedRecord, "text"),
+    (pair("one", Path("x")), beamscore.RejectedRecord, "^prediction: text: PosixPath cannot be written as JSON$"),
     (pair("one", "\ud800"), beamscore.RejectedRecord, r"^prediction: "),
     (pair("", "", "charts"), ValueError, r"there is no benchmark charts \(did you mean chart\?\); there are "),
     (pair("", "", Path("own.py")), ValueError, r"the benchmark must be a name or FILE\.py:CLASS, not PosixPath"),
@@ -162,9 +175,6 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (whole(FILE, ONE), TypeError, "both be files"),
     *((whole(bad), TypeError, "must be a") for bad in (3, {"sample_id": "a"}, b"x", [[1]], None)),
     (whole(ONE, DOUBLED), ValueError, r"^predictions: two columns are called 'text'; rename one$"),
-    # JSON would hold them as base64, which a metric would compare.
-    (whole(ONE, records(("a", b"x"))), TypeError, "text must be a string, not bytes"),
-    (whole(ONE, records((b"a", "x"))), TypeError, "sample_id must be a string, not bytes"),
     (merged(1), ValueError, "^1 sample was scored by both, such as 'a'$"),
     (merged(2), ValueError, "^2 samples were scored by both, such as 'a'$"),
     (merged(0, "chemistry"), ValueError, "other benchmarks, options or settings"),

@@ -32,12 +32,12 @@ from .io.field_map import (
     FieldMap,
     SideColumns,
     about_sample_id,
-    check_texts,
     column_counter,
     fields_of,
     identified,
     needed_fields,
     present_fields,
+    readable_json,
     record_json,
     wrong_length,
 )
@@ -380,8 +380,9 @@ class EncodeBundle(RecordIntake):
                     self._count_with_fields(self._encoder.side, self._fields.whole(self._fields.present(nulls)))
                 self._whole = present_fields(record, self._structured)
                 fields = needed_fields(self._whole, self._read)
-                check_texts(fields, self._texts)
-                text = record_json(fields, scored=self._scored)
+                text, problem = readable_json(fields, self._texts, self._scored)
+                if problem is not None:
+                    return self._unreadable(element, problem)
                 position = _position(record_json(fields, is_sorted=True, scored=self._scored))
         except InputProblem:
             raise

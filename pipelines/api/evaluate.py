@@ -72,7 +72,9 @@ def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) ->
     text, known = b"", record_fields(kind).keys()
     given = json_records([record], (), text_fields(kind), lambda each: needed_fields(fields_of(each), known))
     try:
-        ((text, _),) = given
+        ((text, unreadable),) = given
+        if unreadable is not None:
+            raise RejectedRecord(side, unreadable)
         return decode_record(text, kind)
     except msgspec.ValidationError as error:
         raise RejectedRecord(side, str(error)) from None

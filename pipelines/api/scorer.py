@@ -22,12 +22,12 @@ from ...transforms.io.field_map import (
     SAMPLE_ID,
     WITH_FIELDS,
     FieldMap,
-    check_texts,
     column_counter,
     fields_of,
     identified,
     needed_fields,
     present_fields,
+    readable_json,
     record_json,
 )
 from ...transforms.io.readers import converted, same_name
@@ -237,7 +237,7 @@ class Scorer:
         records: dict[tuple[str, str], EncodedRecord] = {}
         for record, sample_id, problem in self._identified(added, side, data):
             if problem is not None:
-                added.reject(record, None, *problem)
+                added.reject(record, sample_id or None, *problem)
                 continue
             try:
                 key = sample_id, label_of(record) if repeated else ""
@@ -273,7 +273,11 @@ class Scorer:
         renamed = {name for name, _ in fields.paths}
 
         def needed_of(record: Any) -> dict[str, Any]:
-            every = fields_of(record)
+            try:
+                every = fields_of(record)
+            except TypeError as error:
+                place = f"{side_name(side, Totals.systems)}: record {added.outcomes[side]['read'] + 1}"
+                raise TypeError(f"{place}: {error}") from None
             if seen.read < RECORDS_LOOKED_AT:
                 for name in map(str, every):
                     if name not in renamed:
@@ -476,7 +480,7 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
             field = table.field(place)
             if "struct<" in str(field.type) and not pa.types.is_map(field.type):
                 table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, TypeError):
         # Nulls are absent fields, but one that is null everywhere is there.
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
@@ -529,7 +533,7 @@ def json_records(
     a column of `structured` is JSON. fields: returns those of a record that is no row of a table. scored: as in
     `record_json`, which writes the records.
 
-    Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
+    Raises TypeError if a record is not a mapping.
     """
     if isinstance(data, pa.Table):
         parsed = {each.name for each in data.schema if isinstance(each.type, pa.JsonType) or each.name in structured}
@@ -538,13 +542,9 @@ def json_records(
                 if isinstance(row, str):
                     yield b"null", row
                 else:
-                    present = present_fields(row, parsed)
-                    check_texts(present, texts)
-                    yield record_json(present, scored=scored), None
+                    yield readable_json(present_fields(row, parsed), texts, scored)
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
-            present = fields(record)
-            check_texts(present, texts)
-            yield record_json(present, scored=scored), None
+            yield readable_json(fields(record), texts, scored)
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")

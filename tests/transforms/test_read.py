@@ -311,14 +311,15 @@ def test_the_position_of_an_element_is_the_hash_of_its_content(texts: list[tuple
 def test_an_element_that_cannot_be_read_is_quarantined() -> None:
     for record, cause, error in (
         (3, "unreadable", "a record must be a mapping, not int"),
-        ({"sample_id": "a", "text": object}, "unreadable", "type cannot be written as JSON"),
+        ({"sample_id": "a", "text": object}, "unreadable", "text: type cannot be written as JSON"),
+        ({"sample_id": "a", (): 1}, "unreadable", "(): Only dicts with str-like"),
         ({"text": "x"}, "no_sample_id", "sample_id must be"),
         ({"sample_id": "a", "text": "x" * 200}, "too_large", "limits.record_bytes"),
         ({"sample_id": "a", "text": [[[[[[1]]]]]]}, "too_deep", "limits.depth"),
         ({"sample_id": "a", "text": "\ud800"}, "unreadable", "JSON"),
         ({"sample_id": "a", "text": 10**5000}, "unreadable", "Exceeds the limit (4300"),
         ({"sample_id": "a", "text": [float("nan")]}, "unreadable", "; NaN and Infinity are not JSON"),
-        ({"sample_id": b"a"}, "unreadable", "sample_id must be a string, not bytes"),
+        ({"sample_id": b"a"}, "unreadable", "sample_id: must be a string, not bytes"),
     ):
         # A NaN within a field that nobody scores is a null.
         found, (entry,) = encode([{"sample_id": "good", "kind": [float("nan")], "more": [float("nan")]}, record])

@@ -252,7 +252,10 @@ def fields_of(record: Any) -> dict[str, Any]:
         return dict(record)
     if hasattr(record, "_asdict"):
         return {name: _without_rows(value) for name, value in record._asdict().items()}
-    if isinstance(record, msgspec.Struct) or (dataclasses.is_dataclass(record) and not isinstance(record, type)):
+    if dataclasses.is_dataclass(record) and not isinstance(record, type):
+        names = (each.name for each in dataclasses.fields(record))
+        return {name: getattr(record, name) for name in names if hasattr(record, name)}
+    if isinstance(record, msgspec.Struct):
         plain = plain_values(record)
         if isinstance(plain, dict):
             return plain
@@ -283,11 +286,33 @@ def needed_fields(fields: dict[str, Any], needed: Set[str] | None) -> dict[str, 
     return {name: value for name, value in fields.items() if str(name) in needed}
 
 
-def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Raises TypeError if a field of a record in memory that is text is bytes, which JSON would hold as base64."""
-    for name in names:
-        if isinstance(fields.get(name), _BYTES):
-            raise TypeError(f"{name} must be a string, not {type(fields[name]).__name__}")
+def readable_json(
+    fields: Mapping[str, Any], texts: Collection[str], scored: Collection[str] | None
+) -> tuple[bytes, str | None]:
+    """Returns a record in memory as JSON, and why it cannot be read, if so; the JSON is then of the other fields.
+
+    texts: the fields that are text, which may not be bytes: JSON would hold them as base64. scored: as in record_json.
+    """
+    if not any(isinstance(fields.get(name), _BYTES) for name in texts):
+        with contextlib.suppress(*_NO_JSON):
+            return record_json(fields, scored=scored), None
+    problems = {name: _why_no_json(name, value, texts) for name, value in fields.items()}
+    readable = {name: value for name, value in fields.items() if problems[name] is None}
+    problem = next(f"{name}: {problem}" for name, problem in problems.items() if problem is not None)
+    return record_json(readable, scored=scored), problem
+
+
+_NO_JSON = (ArithmeticError, RecursionError, TypeError, ValueError)
+
+
+def _why_no_json(name: str, value: Any, texts: Collection[str]) -> str | None:
+    if name in texts and isinstance(value, _BYTES):
+        return f"must be a string, not {type(value).__name__}"
+    try:
+        record_json({name: value})
+    except _NO_JSON as error:
+        return error_text(error)
+    return None
 
 
 def record_json(fields: Mapping[str, Any], is_sorted: bool = False, scored: Collection[str] | None = None) -> bytes:

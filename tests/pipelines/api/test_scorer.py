@@ -43,7 +43,7 @@ def test_an_error_in_the_middle_of_the_records_adds_nothing() -> None:
     before = state(scorer)
     with pytest.raises(OSError, match="the source is gone"):
         scorer.update(broken(), PREDICTIONS)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^predictions: record 4: a record must be a mapping, not int$"):
         scorer.update(TRUTHS[3:6], [*PREDICTIONS[3:6], 7])
     assert state(scorer) == before
     scorer.update(TRUTHS[3:], PREDICTIONS[3:])
