@@ -2,8 +2,8 @@
 
 Files may also be in a zip archive, the format in which results are submitted to the challenges.
 
-A line starts with the coordinates, `x1,y1,x2,y2` of a box or `x1,y1,...,x4,y4` of a quadrilateral, separated by commas
-or blanks. The rest of the line depends on the role of the file:
+A line starts with the coordinates, `x1,y1,x2,y2` of a box or `x1,y1,...,x4,y4` of a quadrilateral, separated by commas,
+tabs or blanks, whichever comes first. The rest of the line depends on the role of the file:
 
     ground_truth  the text
     detections    nothing, or a confidence
@@ -37,7 +37,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 # More digits than a number has would be tried in all ways to part them.
 _NUMBER = re.compile(
-    r"\s*([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,9})?)\s*(?:,\s*|(?<=\s)(?=\S)|$)"
+    r"\s*([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,9})?)(\s*(?:,\s*|(?<=\s)(?=\S)|$))"
 )
 _TWO_MORE = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2}")
 _NO_NUMBER = re.compile(r"[^\s\d.,+-]")
@@ -217,8 +217,12 @@ def _location(line: str) -> tuple[Region, int, str]:
 
 
 def _numbers(line: str, most: int) -> tuple[list[float], str]:
-    """Returns up to `most` numbers at the start of a line, before any that is too large, and the rest of the line."""
+    """Returns up to `most` numbers at the start of a line, before any that is too large, and the rest of the line.
+
+    A separator of a different kind than the first ends them: in `10,20,30,40,0 50 100`, the text is `0 50 100`.
+    """
     numbers: list[float] = []
+    separators: set[str] = set()
     end = 0
     while len(numbers) < most and (match := _NUMBER.match(line, end)) and match.end() > end:
         number = float(match[1])
@@ -226,6 +230,9 @@ def _numbers(line: str, most: int) -> tuple[list[float], str]:
             break
         numbers.append(number)
         end = match.end()
+        separators.add(next((kind for kind in ",\t" if kind in match[2]), " "))
+        if len(separators) > 1:
+            break
     return numbers, line[end:]
 
 

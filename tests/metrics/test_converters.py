@@ -140,13 +140,15 @@ def labelled(orientation: str, text: str, *difficulty: str) -> dict[str, Any]:
 def test_a_line_of_figure_text() -> None:
     assert regions("ground_truth", "") == []
     for role, line, expected in (
-        ("ground_truth", "1,2,3,4,5,6,7,8,one, two", word(SQUARE, "one, two")),
+        # The kind of the first separator holds for all coordinates.
+        ("ground_truth", "1,2,3,4,5,6,7,8 one, two", word(SQUARE, "one, two")),
+        ("ground_truth", "1\t2\t3\t4\t0 20 40 60 80", word(BOX, "0 20 40 60 80")),
+        ("spotting", "1 , 2, 3,4,0 20 40 60 80", {**BOX, "text": "0 20 40 60 80"}),
         ("ground_truth", '1, 2, 3, 4, "Tiredness"', word(BOX, "Tiredness")),
         ("ground_truth", '1 2 3 4 "Foot path"', word(BOX, "Foot path")),
         ("ground_truth", '1,2,3,4,"a \\"b\\" \\\\ c"', word(BOX, 'a "b" \\ c')),
         ("ground_truth", '1,2,3,4,"', word(BOX, '"')),
         ("ground_truth", '1,2,3,4,12"', word(BOX, '12"')),
-        ("ground_truth", "1,2,3,4,2015", word(BOX, "2015")),
         ("ground_truth", "-1.5,+2,3e1,.4,x", word({"box": [-1.5, 2, 30, 0.4]}, "x")),
         ("ground_truth", "1,2,3,4,,5", word(BOX, ",5")),
         ("ground_truth", "1,2,3,4", word(BOX, "")),
