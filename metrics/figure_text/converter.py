@@ -41,6 +41,10 @@ _NUMBER = re.compile(
 )
 _TWO_MORE = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2}")
 _NO_NUMBER = re.compile(r"[^\s\d.,+-]")
+# The scripts of MLT 2017 and 2019; whether a region of RCTW-17 is difficult.
+_FIELD_BEFORE_TEXT = re.compile(
+    r'(?:[^,]*,){8}\s*(?:(?:Arabic|Bangla|Chinese|Hindi|Japanese|Korean|Latin|Mixed|None|Symbols),|[01],\s*")'
+)
 _PREFIX = re.compile(r"^(?:gt|res)_(?=.)")
 _LABEL_SEPARATOR = re.compile(r"\s*[,;+|/]\s*|\s+")
 _DAMAGED = (
@@ -68,7 +72,7 @@ class FigureTextConverter(Converter):
     """Converts each text file to the record of one image; its sample id is the file name without gt_, res_ and .txt."""
 
     roles: ClassVar[Mapping[str, str]] = {
-        "ground_truth": "ICDAR ground truth: coordinates and text on each line; ### is a don't-care region",
+        "ground_truth": "ICDAR 2011 to 2015: coordinates and text on each line; ### is a don't-care region",
         "detections": "ICDAR detections: coordinates on each line, a confidence or nothing after them",
         "spotting": "ICDAR end-to-end results: coordinates and the text read on each line",
         "detext": "DeTEXT ground truth: eight coordinates, orientation (0 or 1), text and difficulty on each line",
@@ -135,13 +139,15 @@ def sample_id_of(path: str) -> str:
 def regions_of(part: Part) -> Iterator[Region]:
     """Yields the regions of one file in order; blank lines are skipped.
 
-    Raises UnreadableSource, which names the file and the line, for a line that cannot be read or text not in UTF-8.
+    Raises UnreadableSource, which names the file and the line, for a line that cannot be read or text not in UTF-8, or
+    if each text follows a field of another layout.
     """
     try:
         text = part.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableSource(f"{part.path}: not UTF-8 text at byte {error.start}") from error
     shape: int | None = None
+    is_other_layout = part.role == "ground_truth"
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -152,7 +158,13 @@ def regions_of(part: Part) -> Iterator[Region]:
         except ValueError as error:
             raise UnreadableSource(f"{part.path}: line {number}: {error}") from error
         shape = coordinates
+        is_other_layout = is_other_layout and _FIELD_BEFORE_TEXT.match(line) is not None
         yield region
+    if is_other_layout and shape == 8:
+        raise UnreadableSource(
+            f"{part.path}: each text follows a script, or a 0 or 1, as in MLT or RCTW-17, which are not read; remove "
+            "this field, or put it between quotes with the text"
+        )
 
 
 def _ground_truth(line: str) -> Read:

@@ -197,8 +197,8 @@ def archived(content: bytes) -> list[Any]:
 
 
 def test_the_files_of_an_archive_are_read_like_files_of_a_folder() -> None:
-    """Made by hand to the layout of ICDAR 2015: eight coordinates and the text, `###` where it cannot be read."""
-    line = "377,117,463,117,465,130,378,130,Genaxis Theatre\r\n493,115,519,115,519,131,493,131,###\r\n"
+    """Made by hand to the layout of ICDAR 2015: eight coordinates and the text, of which one could follow a script."""
+    line = "377,117,463,117,465,130,378,130,Latin,Theatre\r\n493,115,519,115,519,131,493,131,###\r\n"
     others = dict.fromkeys(("gt/", "__MACOSX/1.txt", "gt/.DS_Store", ".ipynb_checkpoints/1.txt", "a.png"), b"")
     [(key, content), refused] = archived(archive({"./gt/gt_img_1.txt": f"\ufeff{line}".encode(), **others}))
     (record,) = converter("figure_text").records(key, [Part("ground_truth", "gt.zip", content)])
@@ -264,6 +264,10 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
     (*TEXT, "1,2,3,4,a\n1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates of at most"),
     (*TEXT, "1,2,3,4,5,6,7,8,a\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
     (*TEXT, "1,2,3,4,5,6,7,8,9,10,11,12,a", "line 1: numbers go on after eight coordinates"),
+    *(
+        (*TEXT, f"1,2,3,4,5,6,7,8,{one}\n1,2,3,4,5,6,7,8,{other}\r\n", r"^gt_img_1\.txt: each text follows a script")
+        for one, other in (("Latin,a", "None,###"), ('0,"a"', '1, "###"'))
+    ),
     (*TEXT, "1,2,3,1e9,a", "line 1: four or eight coordinates of at most 10000000 must come first"),
     (*TEXT, b"1,2,3,4,\xff", "not UTF-8 text at byte 8"),
     ("figure_text", "detections", "1.txt", "1,2,3,4,DNA", "role spotting reads text"),
