@@ -50,10 +50,16 @@ def stem_of(path: str) -> str:
 
 
 def text_lines(path: str, stream: BinaryIO) -> Iterator[bytes]:
-    """Yields the lines of a text; raises UnreadableSource at a character NUL, which every line of UTF-16 has."""
+    """Yields the lines of a text, with their ends.
+
+    Raises UnreadableSource at a character NUL, which every line of UTF-16 has, or if lines end with CR alone.
+    """
     for number, line in enumerate(stream, start=1):
         if b"\0" in line:
             raise UnreadableSource(f"{path}, line {number}: it has a character NUL, as UTF-16 has; write it as UTF-8")
+        # Beside LF, a CR may be part of a line.
+        if number == 1 and not line.endswith(b"\n") and b"\r" in line.strip():
+            raise UnreadableSource(f"{path}: its lines end with CR alone; write LF at the end of each line")
         yield line
 
 

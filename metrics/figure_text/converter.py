@@ -148,11 +148,11 @@ def regions_of(part: Part) -> Iterator[Region]:
         raise UnreadableSource(f"{part.path}: not UTF-8 text at byte {error.start}") from error
     shape: int | None = None
     is_other_layout = part.role == "ground_truth"
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(re.split(r"\r\n?|\n", text), start=1):
         if not line.strip():
             continue
         try:
-            region, coordinates = _READERS[part.role](line.strip("\r"))
+            region, coordinates = _READERS[part.role](line)
             if shape not in (None, coordinates):
                 raise ValueError(f"{coordinates} coordinates, where the lines before have {shape}")
         except ValueError as error:

@@ -261,7 +261,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
         for name in ("polygon", "bb")
         for odd in (None, True, "1")
     ),
-    (*TEXT, "1,2,3,4,a\n1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates of at most"),
+    (*TEXT, "1,2,3,4,a\r1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates of at most"),
     (*TEXT, "1,2,3,4,5,6,7,8,a\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
     (*TEXT, "1,2,3,4,5,6,7,8,9,10,11,12,a", "line 1: numbers go on after eight coordinates"),
     *(

@@ -238,6 +238,7 @@ FILES: list[tuple[str, str, str | bytes, list[Any]]] = [
     ("lines", "a.txt", "\tH\n", ["a.txt, line 1: expected image<TAB>string"]),
     ("lines", "a.txt", b"a\t\xff\nb\tO", ["a.txt, line 1: not UTF-8", ("b", "O")]),
     ("lines", "a.txt", "a\tO".encode("utf-16"), ["a.txt, line 1: it has a character NUL"]),
+    ("lines", "a.txt", "a\tH\rb\tO\r", ["a.txt: its lines end with CR alone"]),
     ("json", "train/train_7.json", ANNOTATION, [("train_7", "\\chemfig { A -[:90] B }")]),
     ("json_chemfig", "train\\train_7.json", ANNOTATION, [("train_7", "\\chemfig{A-[2]B}")]),
     ("json_ssml_sd", "train_7.json", ANNOTATION, [("train_7", "浓\u3000度")]),
