@@ -127,7 +127,7 @@ def find_baseline(reference: str) -> tuple[str, str | None]:
 def read_text(file: str) -> str:
     """Returns the text of a file such as blessed.txt; raises UsageError if it cannot be read."""
     try:
-        return read_bytes(file, MAX_BLESSED_BYTES).decode()
+        return read_bytes(file, MAX_BLESSED_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UsageError(f"{file}: cannot be read: {error_line(error)}") from error
 

@@ -44,6 +44,8 @@ def test_a_run_that_is_there_is_meant_whatever_its_colons(tmp_path: Path) -> Non
 def test_the_last_line_of_a_file_names_a_run_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "blessed.txt").write_text("old # first\n# nothing\nnightly-12:30:good  # by Ada\n\n")
     assert find_baseline(f"{tmp_path}/blessed.txt") == (f"{tmp_path}/nightly-12:30", "good")
+    (tmp_path / "notepad.txt").write_text("\ufeffold")
+    assert find_baseline(f"{tmp_path}/notepad.txt") == (f"{tmp_path}/old", None)
     with pytest.raises(UsageError, match=r"none\.txt: cannot be read"):
         find_baseline(f"{tmp_path}/none.txt")
 
