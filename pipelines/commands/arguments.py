@@ -124,7 +124,10 @@ _SET = _option("--set KEY=VALUE", "set a key of the configuration", **_REPEATED)
 _BENCHMARK_AND_TRUTH = (_CONFIG, _SET, _option("--ground-truth GLOB", "the ground-truth files", **_GLOBS))
 _RECORD_OUTPUT = (_option("--output FILE", "the file to write: .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),)
 _VERDICTS = (
-    _option("--baseline RUN", "compare with RUN, RUN:SYSTEM, or the run that a file such as blessed.txt names"),
+    _option(
+        "--baseline RUN",
+        "compare with RUN, RUN:SYSTEM, or the run that a file such as blessed.txt names; a file counts looks of gates",
+    ),
     _option("--junit FILE", "write the verdicts as JUnit XML"),
     _option("--markdown FILE", "write the verdicts as short Markdown"),
 )
