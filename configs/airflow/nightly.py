@@ -1,6 +1,7 @@
 """An evaluation every night with Apache Airflow 3: evaluate, judge the gates, bring the history up to date.
 
 Copy this file into the DAG folder and set the variables below in the environment of Airflow's workers, or here.
+Relative paths, also those in the configuration, are below FOLDER.
 The task `gate` shows the verdict: success, failed, or skipped where it is inconclusive. The run of the night succeeds
 only where the gate does; the history has every night, whatever its verdict.
 """
@@ -15,8 +16,9 @@ from airflow.exceptions import AirflowFailException
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, TaskInstanceState, TriggerRule, task
 
-BEAMSCORE = os.environ.get("BEAMSCORE", "/srv/beamscore/.venv/bin/beamscore")
-CONFIG = os.environ.get("BEAMSCORE_CONFIG", "/srv/beamscore/nightly.yaml")
+FOLDER = os.environ.get("BEAMSCORE_FOLDER", "/srv/beamscore")
+BEAMSCORE = os.environ.get("BEAMSCORE", ".venv/bin/beamscore")
+CONFIG = os.environ.get("BEAMSCORE_CONFIG", "nightly.yaml")
 PREDICTIONS = os.environ.get("BEAMSCORE_PREDICTIONS", "/data/predictions/{{ ds }}/*.parquet")
 SCORES = os.environ.get("BEAMSCORE_SCORES", "/data/scores")
 BASELINE = os.environ.get("BEAMSCORE_BASELINE", "/data/scores/blessed.txt")
@@ -39,6 +41,7 @@ with DAG(
             f'{BEAMSCORE} evaluate {CONFIG} --set gates={{}} --quiet --predictions "tonight={PREDICTIONS}" '
             f'--output "{SCORES}/{{{{ ds }}}}"'
         ),
+        cwd=FOLDER,
         retries=1,
         retry_delay=timedelta(minutes=10),
         execution_timeout=timedelta(hours=12),
@@ -49,12 +52,14 @@ with DAG(
         bash_command=(
             f'{BEAMSCORE} gate "{SCORES}/{{{{ ds }}}}" --config {CONFIG} {AGAINST}--markdown "{SCORES}/{{{{ ds }}}}.md"'
         ),
+        cwd=FOLDER,
         skip_on_exit_code=INCONCLUSIVE,
     )
 
     history = BashOperator(
         task_id="history",
         bash_command=f'{BEAMSCORE} history "{SCORES}"',
+        cwd=FOLDER,
         trigger_rule=TriggerRule.ALL_DONE,
     )
 

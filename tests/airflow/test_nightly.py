@@ -65,17 +65,17 @@ def value(tmp_path_factory: pytest.TempPathFactory) -> float:
 
 @pytest.mark.parametrize("night", GATES)
 def test_the_night_is_a_success_where_its_gate_is(home: Path, tmp_path: Path, value: float, night: str) -> None:
-    config, scores = tmp_path / "nightly.yaml", tmp_path / "scores"
+    scores, truths = tmp_path / "scores", os.path.relpath(TRUTHS, tmp_path)
     gate = f"{{overall.f1: {{minimum: {GATES[night].replace('VALUE', repr(value))}}}}}"
-    config.write_text(f"benchmark: traffic_rules\nground_truth: [{TRUTHS}]\ngates: {gate}\n")
+    (tmp_path / "nightly.yaml").write_text(f"benchmark: traffic_rules\nground_truth: [{truths}]\ngates: {gate}\n")
     ran = run(
         home,
         *(AIRFLOW, "dags", "test", "beamscore_nightly", DATE),
         BEAMSCORE=f"{sys.executable} -m beamscore.pipelines.commands",
         PYTHONPATH=str(ROOT),
-        BEAMSCORE_CONFIG=str(config),
+        BEAMSCORE_FOLDER=str(tmp_path),
         BEAMSCORE_PREDICTIONS=str(PREDICTIONS),
-        BEAMSCORE_SCORES=str(scores),
+        BEAMSCORE_SCORES="scores",
         BEAMSCORE_BASELINE="",
     )
     judged = "skipped" if night == "inconclusive" else night
