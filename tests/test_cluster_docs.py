@@ -27,7 +27,7 @@ from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.runners import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB, SHUFFLE_BUFFERS
 from tests.pipelines.runners.test_dataflow_template import PARAMETERS
-from tests.test_docs_examples import blocks
+from tests.test_docs_examples import NIGHTLY, blocks
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs"
@@ -120,6 +120,9 @@ def test_nights_run_the_command_and_try_again_only_what_may_pass() -> None:
     ):
         understood("beamscore " + command.partition("beamscore ")[2])
         assert set(map(int, codes)) == SAME_WHEN_REPEATED
+    (cron,) = (block.replace("\\%", "%") for block in blocks(NIGHTLY) if "flock" in block)
+    # The PATH of cron has no beamscore.
+    understood("beamscore " + cron.partition(" .venv/bin/beamscore ")[2].partition(" || ")[0])
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
