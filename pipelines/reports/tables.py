@@ -19,13 +19,14 @@ def metric_table(
 ) -> doc.Table:
     """Returns the values of metrics with their intervals, a column for each system.
 
-    A value is drawn between the bounds of its metric; a bound that is not declared is 0 (low) or 1 (high).
+    All values of a metric are drawn between its bounds; one that is not declared is 0 (low) or 1 (high), or the value
+    beyond it.
     """
     rows: list[Sequence[doc.Cells]] = []
     for metric in metrics:
         bounds = 0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high
-        ends = [[*bounds, *value.known] for value in metric.values]
-        bars = (doc.Bar(value, min(ends[n]), max(ends[n]), system=n) for n, value in enumerate(metric.values))
+        ends = [*bounds, *(end for value in metric.values for end in value.known)]
+        bars = (doc.Bar(value, min(ends), max(ends), system=n) for n, value in enumerate(metric.values))
         rows.append((metric, *bars, _direction(metric)))
     return doc.Table(title, ("metric", *systems, "better"), rows, "metrics", folded)
 

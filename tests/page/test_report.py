@@ -95,12 +95,23 @@ def test_slices_are_filtered_and_sorted_by_evidence(chromium: Browser, folder: P
 def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None:
     corpus = CORPORA / "chemistry"
     predictions = {"careful": corpus / "predictions.jsonl", "hasty": worse("chemistry", folder)}
-    path = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two")
+    more = "--set=derived={ratio: token_accuracy / exact_match}"
+    path = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two", more)
     data = page_data(path)
     systems = data["samples"]["systems"]
     assert {card["system"] for card in data["cards"] if "flip" in card["whys"]} == {0, 1}
     chromium.open(path)
     chromium.check("two_systems")
+    # Also without bounds, a column has one range, on which the line of all samples is at one place, and so has a row.
+    places = (
+        "return [...document.querySelectorAll(`${arguments[0]} .whisker`)]"
+        ".map((each) => Number(each.style.getPropertyValue(arguments[1])))"
+    )
+    lines = chromium.run(places, "#slices-table td:last-child", "--line-at")
+    careful, hasty = chromium.run(places, "#metrics > .scroll:first-of-type tr:last-child", "--at")
+    values = [each["value"] for each in data["metrics"][-1]["values"]]
+    assert (len(lines), len(set(lines))) == (4, 2)
+    assert careful / hasty == pytest.approx(values[0] / values[1], rel=1e-3)
     assert chromium.choose("samples", system="hasty") == f"{systems.count(1)} of {len(systems)} rows"
     chromium.choose("samples", system="", why="flip")
     assert len(chromium.texts("#viewer .records .drawing")) == 2

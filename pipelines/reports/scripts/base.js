@@ -33,6 +33,13 @@ const shownLike = (values) => {
   return (/** @type {number | null | undefined} */ value) => (value === null || value === undefined ? "–" : grouped(value));
 };
 
+/** The lowest and the highest of some values and the ends of their intervals. @param {Measured[]} measured @returns {[number, number]} */
+function extentOf(measured) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const { value, low, high } of measured) for (const end of [value, low, high]) if (end !== null) [least, most] = [Math.min(least, end), Math.max(most, end)];
+  return [least, most];
+}
+
 /** @param {number} system */
 const color = (system) => `var(--system-${system % MARKS.length})`;
 

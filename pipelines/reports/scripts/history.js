@@ -33,8 +33,7 @@ function saidOf(doc, point) {
 
 /** The range of some values with room around them. @param {NightPoint[]} points @returns {[number, number]} */
 function rangeOf(points) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const { value, low: least, high: most } of points) [low, high] = [Math.min(low, least ?? value), Math.max(high, most ?? value)];
+  const [low, high] = extentOf(points);
   const room = Math.max(0.0005, 0.06 * (high - low));
   return [low - room, high + room];
 }

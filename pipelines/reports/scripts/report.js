@@ -41,16 +41,17 @@ function sliceLink(doc, slice, many) {
   return element("a", { title: slice.label, href: samplesLink({ ...filters, ...(many ? { system: doc.systems[slice.system] } : {}) }) }, element("bdi", {}, slice.label));
 }
 
-/** A value, with its interval as a bar below on the range of the metric, and the value of all samples as a thin line across. @param {ReportDocument} doc @param {number} index @returns {Column} */
+/** A value, with its interval as a bar below on a range that its column shares, and the value of all samples as a thin line across. @param {ReportDocument} doc @param {number} index @returns {Column} */
 function valueColumn(doc, index) {
   const metric = doc.metrics[index];
+  const bounds = { value: null, low: metric.low ?? 0, high: metric.high ?? 1 };
+  const range = extentOf([bounds, ...metric.values, ...doc.slices.map(({ values }) => values[index])]);
   return {
     title: metric.name, meaning: metric.meaning, isNumber: true, width: 118, value: (row) => doc.slices[row].values[index].value,
     cell: (row) => {
       const { values, system } = doc.slices[row];
       const { value, low, high } = values[index];
       if (value === null) return document.createTextNode("–");
-      const range = /** @type {[number, number]} */ ([Math.min(metric.low ?? 0, low ?? value), Math.max(metric.high ?? 1, high ?? value)]);
       const interval = low === null ? "" : ` (${shown(low)} to ${shown(high)})`;
       return element("span", { title: `${shown(value)}${interval}` }, shown(value), element("span", { class: "hidden" }, interval),
         whisker(values[index], range, metric.values[system]?.value ?? null, color(system)));
@@ -62,7 +63,7 @@ function valueColumn(doc, index) {
 function differenceColumns(doc, metric, index) {
   const column = doc.slices.flatMap(({ differences }) => differences.slice(index, index + 1));
   if (!column.some(({ value }) => value !== null)) return [];
-  const reach = Math.max(1e-9, ...column.flatMap(({ value, low, high }) => [value, low, high].map((end) => Math.abs(end ?? 0))));
+  const reach = Math.max(1e-9, ...extentOf(column).map(Math.abs));
   const compared = doc.kind === "comparison";
   return [{
     title: compared ? metric.name : `${metric.name} against the baseline`,
