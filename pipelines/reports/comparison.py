@@ -28,7 +28,7 @@ from .judgement import by_evidence, difference_word, judge_difference, lead_firs
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
 from .tables import DETECTABLE, compared_table, slice_blocks
-from .text import MAX_ID_LENGTH, one_line, some_of
+from .text import MAX_ID_LENGTH, distinct_line, some_of
 
 PAGE = "comparison.html"
 MAX_INPUT_BYTES = 16 << 30
@@ -224,7 +224,7 @@ def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.
         row = [slice_summary["metrics"].get(name) for name in main]
         values = tuple(doc.Measured(cell and cell["candidate"]) for cell in row)
         differences = tuple(_difference(cell) if cell else doc.Difference() for cell in row)
-        yield doc.Slice(one_line(label), 0, slice_summary.get("samples"), values, differences, columns_of(label))
+        yield doc.Slice(distinct_line(label), 0, slice_summary.get("samples"), values, differences, columns_of(label))
 
 
 def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
@@ -320,7 +320,7 @@ def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: S
     values = {side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(RUN_SIDES)}
     table = doc.SampleTable(
         len(cards),
-        [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
+        [distinct_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
         [0] * len(cards),
         [card.whys[0] for card in cards],
         {name: slice_column(pa.array([card.slices.get(name) for card in cards], pa.string())) for name in names},

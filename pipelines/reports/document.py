@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from ...metrics.benchmark import MetricSpec
-from .text import one_line, visible
+from .text import distinct_line, visible
 
 Judgement = Literal[
     "pass", "fail", "inconclusive", "invalid", "better", "worse", "mixed", "identical", "no difference shown",
@@ -256,9 +256,9 @@ SliceValue = str | list[str]
 class SampleTable(msgspec.Struct, frozen=True):
     """Rows of samples by column, the worst first.
 
-    total: how many rows the run has; `ids` may hold fewer. slices: for each column the texts by which samples are
-    filtered. metrics: values of each per-sample metric, rounded. cells: the rows that a cell of a confusion matrix
-    counts, by `cell_name`; empty if they were not collected.
+    total: how many rows the run has; `ids` may hold fewer. slices: for each column the texts, none empty, by which
+    samples are filtered. metrics: values of each per-sample metric, rounded. cells: the rows that a cell of a confusion
+    matrix counts, by `cell_name`; empty if they were not collected.
     """
 
     total: int
@@ -272,7 +272,7 @@ class SampleTable(msgspec.Struct, frozen=True):
 
 def cell_name(title: str, row: Any, column: str) -> str:
     """Returns the name of a cell of a confusion matrix in a filter."""
-    return one_line(f"{title}: {row} → {column}")
+    return distinct_line(f"{title}: {row} → {column}")
 
 
 class CardSide(msgspec.Struct, frozen=True):

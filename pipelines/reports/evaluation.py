@@ -31,7 +31,7 @@ from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
 from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, page_rows, sort_worst_first
-from .text import MAX_ID_LENGTH, one_line, some_of
+from .text import MAX_ID_LENGTH, distinct_line, some_of
 
 FILES_NAMED = 5
 MAX_OPEN_TABLES = 4
@@ -186,7 +186,7 @@ def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cell
     for entry, record in zip(cause_count.examples, cause.examples, strict=True):
         # The sample of an unpaired prediction is unknown, unless its ground truth was rejected.
         is_known = cause.cause != "unmatched" or cause.stage == "score"
-        filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
+        filters = {"id": distinct_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
         examples += [doc.Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
     return cause.records, cause.side, cause.stage, cause.cause, tuple(examples)
 
@@ -297,7 +297,7 @@ def _slices(summary: Mapping[str, Any], names: Sequence[str], against: BaselineD
             values = tuple(doc.measured(slice_summary, name) for name in names)
             moved = [against.differences.get((system_name, label, name)) for name in names if against.differences]
             differences = tuple(each.difference if each else doc.Difference() for each in moved)
-            yield doc.Slice(one_line(label), number, samples, values, differences, columns_of(label))
+            yield doc.Slice(distinct_line(label), number, samples, values, differences, columns_of(label))
 
 
 def _header(
@@ -427,7 +427,7 @@ def samples_shown(
             changes[card.row] = card.change
         metrics = (*metrics, change)
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
-    short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
+    short = [msgspec.structs.replace(card, sample_id=distinct_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
         document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=metric_distributions,
         samples_note="" if table.ids else "This run has no samples.", distributions_note=note,

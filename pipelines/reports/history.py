@@ -26,7 +26,7 @@ from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of
 from .tables import compared_table
-from .text import one_line, some_of
+from .text import distinct_line, one_line, some_of
 
 REPORT, PAGE = "history.md", "history.html"
 MAX_NIGHTS = 1000
@@ -176,7 +176,7 @@ def _verdict(
         for label in dict.fromkeys(label for _, label, _ in against.differences if label):
             moved = (against.differences.get((system, label, name)) for name in history.metrics)
             cells = tuple(each.difference if each else doc.Difference() for each in moved)
-            slices.append(doc.Slice(one_line(label), systems.index(system), None, (), cells, columns_of(label)))
+            slices.append(doc.Slice(distinct_line(label), systems.index(system), None, (), cells, columns_of(label)))
     lead = lead_first(history.kind)
     judged = judge_difference(lead, history.metrics, differences, slices, systems, "The latest run")
     return judge_nights(history, lead, systems, judged, _gate_verdicts(last), _failures(last))
@@ -322,8 +322,8 @@ def _slices(
     measured.sort(key=lambda key: (-samples[key[0], key[1]], key[1], key[0], metrics.index(key[2])))
     shown = measured[: max(1, MAX_SLICE_VALUES // max(1, len(place)))]
     series = [
-        doc.Series(one_line(label), systems.index(system), metrics.index(metric), tuple(values[system, label, metric]),
-               samples=samples[system, label])
+        doc.Series(distinct_line(label), systems.index(system), metrics.index(metric),
+                   tuple(values[system, label, metric]), samples=samples[system, label])
         for system, label, metric in shown
     ]  # fmt: skip
     return series, len(measured) - len(shown)

@@ -20,11 +20,10 @@ from ...transforms.rows import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
 from ..runs.numbers import half_up
 from .document import Distribution, SampleTable, SliceValue, cell_name
-from .text import MAX_ID_LENGTH, one_line
+from .text import MAX_ID_LENGTH, distinct_line
 
 MAX_ROWS = 100_000
 """A page with more rows would take seconds to open. Beyond this it holds some rows and says where the rest is."""
-MAX_VALUE_LENGTH = 120
 MAX_LABELS = 10_000
 MAX_WHOLE = 1e15
 BINS = 20
@@ -48,7 +47,7 @@ def page_rows(rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], to
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
         total,
-        [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
+        [distinct_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
         [number[system] for system in rows["system"].to_pylist()],
         rows["status"].to_pylist(),
         slices,
@@ -98,11 +97,11 @@ def columns_of(label: str) -> dict[str, str]:
     {'source': 'web', 'kind': 'a,b=c'}
     """
     texts = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
-    return {name: _shown(value) for name, value in zip(texts, texts, strict=True)}
+    return {name: distinct_line(value) for name, value in zip(texts, texts, strict=True)}
 
 
 def _shown(value: Any) -> str:
-    return one_line(value_text(value), MAX_VALUE_LENGTH)
+    return distinct_line(value_text(value))
 
 
 def slice_column(column: Any) -> list[SliceValue]:

@@ -15,6 +15,7 @@ MAX_ID_LENGTH, MAX_CELL_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 30
 _SEEN = "\t\n"
 """A page shows them as they are."""
 _BLANKS = re.compile(r"[ \t\r\n]+")
+_UNCLEAR = re.compile(r"\A | \Z|(?<= ) |<(?=U\+)|\A<(?=empty>\Z)")
 _ESCAPES = {"b": 8, "f": 12, "r": 13}
 
 
@@ -56,6 +57,18 @@ def clipped(text: str, limit: int = MAX_TEXT_LENGTH) -> str:
 def one_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
     """Returns `clipped` text without line ends, tabs or repeated blanks."""
     return _BLANKS.sub(" ", clipped(text, limit)).strip(" ")
+
+
+def distinct_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
+    """Returns a `clipped` name on one line, different for each name that is not clipped.
+
+    Written as code points are unseen characters, blanks that a page does not show, and the `<` of what looks like one.
+
+    >>> [distinct_line(name) for name in (" a  b\\n", "<U+0020>", "", "<empty>")]
+    ['<U+0020>a <U+0020>b<U+000A>', '<U+003C>U+0020>', '<empty>', '<U+003C>empty>']
+    """
+    line = _UNCLEAR.sub(lambda match: f"<U+{ord(match[0]):04X}>", clipped(text, limit))
+    return with_codes(line) or "<empty>"
 
 
 def some_of(names: Sequence[str], most: int) -> str:

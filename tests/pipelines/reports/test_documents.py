@@ -176,7 +176,7 @@ def test_each_colour_of_a_page_is_declared(tmp_path: Path) -> None:
 
 
 ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb ", "<U+202E>", "\u202e"]
-"""Ids of which several are shown alike: cut at 200 characters, with blanks collapsed, or made visible."""
+"""Ids that differ in little, of which the first two are shown alike: cut at 200 characters."""
 
 
 @pytest.mark.parametrize("limit", [MAX_ROWS, 1])
