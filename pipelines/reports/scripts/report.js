@@ -137,7 +137,7 @@ function fillSamples(doc) {
       ...(many ? [systemColumn(doc, (row) => samples.systems[row])] : []),
       ...ordered.map((metric) => ({ title: metric.name, meaning: metric.meaning, isNumber: true, value: (/** @type {number} */ row) => metrics[metric.name][row], text: (/** @type {number} */ row) => write(metric, row) })),
       { title: compared ? "kind" : "status", value: (row) => words(statuses[row]) },
-      ...Object.entries(samples.slices).map(([title, values]) => ({ title, value: (/** @type {number} */ row) => joined(values[row]) })),
+      ...Object.entries(samples.slices).map(([title, values]) => ({ title, key: `slice.${title}`, value: (/** @type {number} */ row) => joined(values[row]) })),
       ...(compared ? [] : [{ title: "records", isPrinted: false, value: (/** @type {number} */ row) => (cards.get(row)?.whys ?? []).map(reason).join(", ") }]),
     ],
     filters: [

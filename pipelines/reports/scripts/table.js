@@ -3,8 +3,9 @@
 "use strict";
 
 /**
- * A column: `value` is sorted and copied, null comes last; `cell` is shown, or else `text`.
- * @typedef {{title: string, meaning?: string, value: (row: number) => string | number | null | undefined,
+ * A column: `value` is sorted and copied, null comes last; `cell` is shown, or else `text`. The address has its `key`, or
+ * else its `title`.
+ * @typedef {{title: string, key?: string, meaning?: string, value: (row: number) => string | number | null | undefined,
  *   text?: (row: number) => string, cell?: (row: number) => Node, isNumber?: boolean, isPrinted?: boolean, width?: number}} Column
  */
 
@@ -14,6 +15,9 @@ const PRINTED_ROWS = 1000;
 
 /** A name that may be broken after its dots and underscores. @param {string} name */
 const breakable = (name) => name.split(/(?<=[._])/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
+
+/** @param {Column} column */
+const keyOf = (column) => column.key ?? column.title;
 
 /** @param {Column} column */
 const classOf = (column) => (column.isPrinted === false ? "unprinted" : column.isNumber ? "number" : null);
@@ -98,11 +102,11 @@ class Table {
     return `${grouped(this.order.length)} of ${grouped(this.options.count)} rows`;
   }
 
-  /** Sorts as the address says: by the title of a column, after a minus sign the largest first. @param {boolean} isLink */
+  /** Sorts as the address says: by the key of a column, after a minus sign the largest first. @param {boolean} isLink */
   sort(isLink) {
     const said = stateOf(`${this.options.scope}sort`);
     const sign = said.startsWith("-") ? -1 : 1;
-    const index = this.columns.findIndex((column) => column.title === said.replace(/^-/, ""));
+    const index = this.columns.findIndex((column) => keyOf(column) === said.replace(/^-/, ""));
     this.heads.forEach((head, place) => head.setAttribute("aria-sort", place !== index ? "none" : sign < 0 ? "descending" : "ascending"));
     this.order = [...this.passing];
     if (index >= 0) {
@@ -121,8 +125,8 @@ class Table {
 
   /** @param {number} index */
   sortBy(index) {
-    const { title } = this.columns[index];
-    setState({ [`${this.options.scope}sort`]: stateOf(`${this.options.scope}sort`) === title ? `-${title}` : title }, true);
+    const key = keyOf(this.columns[index]);
+    setState({ [`${this.options.scope}sort`]: stateOf(`${this.options.scope}sort`) === key ? `-${key}` : key }, true);
     this.sort(false);
   }
 
