@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import posixpath
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -32,6 +33,17 @@ from .messages import DONE, warn
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable in which GitHub Actions names the file for the summary of a job."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """SafeDumper, except that texts that are numbers in YAML 1.2 are quoted, too."""
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+)\Z"),
+    list("-+.0123456789"),
+)
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -71,7 +83,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             # A model is one system.
             run = _narrowed(parsed.run) if parsed.model is None else narrowed(*open_system(parsed.run))
             card = model_index(run, parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
-            _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
+            _write(parsed.output, [yaml.dump(card, Dumper=_Dumper, sort_keys=False, allow_unicode=True).encode()])
         case "junit":
             judged = _judged(parsed.run)
             _write(parsed.output, [junit(judged.title, judged.verdicts, judged.failures)])
