@@ -28,7 +28,8 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
     A task that the ground truth lacks, or whose output is empty, is not scored, and pie and donut charts have task 1
     alone. One that only some predictions lack scores 0 there; one that no prediction has is not scored, since the
-    system does not attempt it. Task 7 is scored against the data series of task 6.
+    system does not attempt it. One sample does not tell: in its `score`, a task that the prediction lacks is 0.
+    Task 7 is scored against the data series of task 6.
     """
 
     name = "chart"
@@ -69,7 +70,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             metrics |= score.metrics
             details[task] = score.details
             coverage = score.coverage or coverage
-            if score.share is not None and (score.attempted or prediction is None):
+            if score.share is not None:
                 total, count = total + score.share, count + 1
         metrics["score"] = total / count if count else None
         return SampleScore(statistics, metrics, details, coverage)

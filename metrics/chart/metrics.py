@@ -74,7 +74,7 @@ MEANS = [spec for spec in METRICS if spec.denominator.endswith((".charts", ".axe
 SAMPLE_METRICS = (
     MetricSpec(
         "score",
-        "mean over the tasks attempted: task1.correct, F of task 2, task3.accuracy, task4.f1, the others",
+        "mean over the tasks of the chart: task1.correct, F of task 2, task3.accuracy, task4.f1, the others",
         main=1,
     ),
     MetricSpec("task1.correct", "1 if the class is right, else 0", binary=True),

@@ -102,7 +102,8 @@ def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> Non
     # As a prediction it is a missing one: 0 in its own tasks, and not attempted.
     given = make.score(WHOLE, {**PREDICTION, task: empty}, **options)
     assert given == make.score(WHOLE, {name: each for name, each in PREDICTION.items() if name != task}, **options)
-    assert given.metrics == {name: float(not name.startswith(task)) for name in given.metrics}
+    others = {name: float(not name.startswith(task)) for name in given.metrics}
+    assert given.metrics == {**others, "score": sum(not name.startswith(task) for name in tasks) / len(tasks)}
     said = {f"{name}.{'left_out' if name.startswith(task) else 'attempted'}" for name in tasks}
     assert {name for name in given.statistics if name.endswith((".left_out", ".attempted"))} == said
 
@@ -125,7 +126,8 @@ def test_task_6_may_have_elements_alone_or_series_alone() -> None:
         found = make.metrics({**WHOLE, "task6": {"output": half}}, PREDICTION)
         assert found == {name: 1 for name in NAMES if name in scored or not name.startswith(("task6", "task7"))}
         found = make.metrics(WHOLE, {**PREDICTION, "task6": {"output": half}})
-        assert found == {name: float(name not in {"task6a.score", "task6b.score"} - scored) for name in NAMES}
+        others = {name: float(name not in {"task6a.score", "task6b.score"} - scored) for name in NAMES}
+        assert found == {**others, "score": 7 / 8}
 
 
 @pytest.mark.parametrize("protocol", ["published", "released"])
@@ -136,7 +138,8 @@ def test_an_empty_list_is_an_answer(protocol: str) -> None:
     assert make.metrics(truth, right, protocol=protocol) == dict.fromkeys(NAMES, 1)
     for task in (*empty, "task7"):
         found = make.metrics(truth, {**right, task: output()}, protocol=protocol)
-        assert found == {name: float(not name.startswith(task)) for name in NAMES}
+        others = {name: float(not name.startswith(task)) for name in NAMES}
+        assert found == {**others, "score": (6 if task == "task6" else 7) / 8}
     assert make.metrics(truth, None) == dict.fromkeys(NAMES, 0)
 
 
