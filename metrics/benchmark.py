@@ -305,6 +305,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Every per-sample metric; exactly one of them is `main`."""
     corpus_statistics: ClassVar[tuple[str, ...]] = ()
     """Statistics from which `values` decides about a system as a whole, such as which tasks it attempts."""
+    coverage_warnings: ClassVar[Mapping[str, str]] = {}
+    """Warnings of a run, by the count in `SampleScore.coverage` that calls for it if it is not 0."""
     takes_columns: ClassVar[bool] = False
     """Whether `values` also takes columns, sums of many replicates of many slices at once, and returns columns: it uses
     only arithmetic and the functions of `metrics.statistics.ratios`. Otherwise it is called for each replicate."""

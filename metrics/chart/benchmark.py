@@ -16,7 +16,7 @@ from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
 from .limits import check_sizes
-from .metrics import ATTEMPTED, METRICS, OMITTED, SAMPLE_METRICS, confusion_tables, values_of
+from .metrics import ATTEMPTED, COVERAGE_WARNINGS, METRICS, OMITTED, SAMPLE_METRICS, confusion_tables, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
 from .task_score import TaskScore, whole_count
@@ -40,6 +40,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
     corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], OMITTED[task]))
+    coverage_warnings = COVERAGE_WARNINGS
     takes_columns = True
     batch_size = 64
     converter = ChartConverter()

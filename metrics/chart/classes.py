@@ -3,7 +3,8 @@
 Each class that occurs in the ground truth has precision, recall and F from the counts; the macro metrics are the
 means over these classes. Rows of the matrix are true classes, columns predicted ones. `(none)` as a column counts
 what was not predicted, as a row what was predicted for a text that is not there; `(other)` counts predicted
-classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_synthetic.py and metric3.py.
+classes and roles that are not known, of which there may be any number. Source: CHART-Infographics, tasks 1 and 3;
+metric1_synthetic.py and metric3.py.
 """
 
 from __future__ import annotations
@@ -17,11 +18,21 @@ import msgspec
 
 from ..benchmark import RejectedRecord
 from .names import compared_text
-from .records import ChartOptions, ChartTruth, PredictedTextRoles, Protocol, TextRole, identifier_text, series_of
+from .records import (
+    EDITIONS,
+    ChartOptions,
+    ChartTruth,
+    PredictedTextRoles,
+    Protocol,
+    TextRole,
+    identifier_text,
+    series_of,
+)
 from .task_score import TaskScore, listed, not_listed, shortened
 
 NONE = "(none)"
 OTHER = "(other)"
+NOT_LISTED = "ground_truth_classes_not_listed"
 MAX_CLASS_LENGTH = 64
 
 # Charts with a word of these in their class have task 1 alone.
@@ -58,7 +69,8 @@ def normalized_class(name: str) -> str:
 def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: ChartOptions) -> TaskScore:
     """Returns the score of the class of one chart, which has one; given: the predicted class, empty if it has none.
 
-    A true class that is not one of the option `classes` is counted in the coverage.
+    A true class that is not one of the option `classes` is counted in the coverage: if no edition has it either, wrong
+    predictions of it are `(other)` and do not lower its precision.
     """
     shown = given
     if "bar" in true_class.split():
@@ -66,14 +78,16 @@ def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: C
     known = _known_classes(options.classes, options.protocol)
     correct = given == true_class
     details = {"truth": shortened(true_class), "predicted": shortened(shown) or None, "correct": correct}
-    coverage = None if true_class in known else {"ground_truth_classes_not_listed": 1}
+    coverage = None if known.get(true_class) else {NOT_LISTED: 1}
     cell = _cell("task1", true_class, given, known)
     return TaskScore({cell: 1}, {"task1.correct": float(correct)}, float(correct), details, shown != "", coverage)
 
 
 @lru_cache(maxsize=8)
-def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> list[str]:
-    return [class_of(name, protocol) for name in classes]
+def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> dict[str, bool]:
+    """Returns the classes that have a column of their own, each with whether the option `classes` lists it."""
+    of_editions = [name for edition in EDITIONS.values() for name in edition.classes]
+    return dict.fromkeys(of_editions, False) | dict.fromkeys([class_of(name, protocol) for name in classes], True)
 
 
 def is_right_class(details: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..benchmark import MetricSpec, Table
 from ..statistics.ratios import f_measure, mean, precision_recall_f1, ratio, where
 from ..statistics.sums import Sums
-from .classes import NONE, OTHER
+from .classes import NONE, NOT_LISTED, OTHER
 from .records import ALL_TASKS, ChartOptions
 
 ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
@@ -89,6 +89,11 @@ SAMPLE_METRICS = (
     MetricSpec("task6b.score", "score of the data series of task 6"),
     MetricSpec("task7.score", "score of the data series of task 7"),
 )
+
+COVERAGE_WARNINGS = {
+    NOT_LISTED: "the ground truth has chart classes that are not listed: set edition, or list them under classes; "
+    "wrong predictions of a class of no edition do not lower its precision"
+}
 
 
 def values_of(sums: Sums, options: ChartOptions) -> dict[str, float | None]:

@@ -357,7 +357,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     edition: the contest; what it says holds of classes, text_roles and element_distance that are empty or 0. The
         first edition, and roles that are empty, are left out of the configuration of a run, as before the later ones.
     tasks: the tasks that are scored.
-    classes: the chart classes that a prediction may name; any other predicted class counts as "(other)".
+    classes: the chart classes of the ground truth; a predicted class of neither these nor an edition is "(other)".
     text_roles: the text roles that are scored; a text whose true role is another one is left out.
     text_iou: IoU from which two text blocks match.
     split_part, split_cover: predictions belong to a split ground truth above this share of their own area, if they

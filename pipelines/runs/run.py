@@ -171,6 +171,8 @@ class Run:
         }
         own = [*_without_tables(slices), *_out_of_bounds(benchmark, systems), *_partial_means(configuration, sums)]
         own += _unknown_members(configuration, systems)
+        warned = benchmark.coverage_warnings
+        own += [warned[name] for name in warned if any(each.get(name) for each in coverages.values())]
         summary = Summary(
             version=VERSION,
             intervals_method=METHODS if drawn.replicates else {},

@@ -49,14 +49,17 @@ def test_a_class_of_the_ground_truth_that_is_not_listed_can_be_right_and_is_coun
 UB_PMC = ("Area", "Heatmap", "Manhattan", "Scatter-Line", "Venn", "Vertical bar", "Horizontal interval")
 
 
-def test_each_edition_has_its_classes_which_the_option_overrides() -> None:
-    pairs = [("Line", name) for name in (*UB_PMC, "Donut")]
-    donut = {"line|donut": 1, "line|(other)": len(UB_PMC)}
-    later = {**{f"line|{name.lower()}": 1 for name in UB_PMC}, "line|(other)": 1}
-    for edition, expected in ((2019, donut), (2020, later), (2022, later)):
-        assert class_sums(pairs, edition=edition).family("task1.confusion") == expected
-        sums = class_sums(pairs, edition=edition, classes=["Pie", " DONUT\n"])
-        assert sums.family("task1.confusion") == donut
+def test_each_edition_lists_its_classes_which_the_option_overrides() -> None:
+    """What is predicted has a column under its own name if an edition or the option lists it."""
+    names = [*UB_PMC, "Donut", "Radar"]
+    for edition, listed in ((2019, ["Donut"]), (2020, [*UB_PMC]), (2022, [*UB_PMC])):
+        for classes, of_those, radar in ((), listed, "(other)"), (["Pie", " RADAR\n"], ["Radar"], "radar"):
+            options: Json = {"edition": edition, "classes": classes}
+            found = [name for name in names if not make.score({"task1": chart_type(name)}, None, **options).coverage]
+            assert found == of_those
+            sums = class_sums([("Line", name) for name in names], **options)
+            cells = [*map(str.lower, names[:-1]), radar]
+            assert sums.family("task1.confusion") == {f"line|{name}": 1 for name in cells}
 
 
 ONE_SERIES, TWO_SERIES = ({"task6": data(*[series("s", ("a", 1))] * count)} for count in (1, 2))
