@@ -98,6 +98,9 @@ def test_all_forms_of_records_are_read_alike() -> None:
     mappings = table.to_pandas().assign(z=[{str(n % 2): n and pd.NA} for n in range(9)])
     labels = list(beamscore.evaluate("toy", mappings, predictions, slices=["z"]).slices)
     assert labels == ['z={"0": 0}', 'z={"0": null}', 'z={"1": null}']
+    # Nor has it integers of more than 64 bits.
+    large = mappings.assign(z=2**65)
+    assert list(beamscore.evaluate("toy", large, predictions, slices=["z"]).slices) == [f"z={2**65}"]
     within = table.select([0, 1]).append_column(
         "x", pa.array([{"words": each} for each in as_text["words"].to_pylist()])
     )
@@ -124,8 +127,12 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
             beamscore.evaluate("toy", right, wrong)
     # One that is needed rejects its record. JSON would hold bytes as base64, which a metric would compare.
     time = np.datetime64(0, "ns")
-    for bad, why in ((b"x", "must be a string, not bytes"), (time, "times of NumPy finer"), (10**5000, "Exceeds")):
-        found = beamscore.evaluate("toy", objects, [objects[0], {**objects[1], "text": bad}])
+    for form, bad, why in (
+        *((form, b"x", "must be a string, not bytes") for form in (list, pd.DataFrame)),
+        (list, time, "times of NumPy finer"),
+        (list, 10**5000, "Exceeds"),
+    ):
+        found = beamscore.evaluate("toy", objects, form([objects[0], {**objects[1], "text": bad}]))
         ((side, sample_id, message),) = ((each.side, each.sample_id, each.message) for each in found.rejected)
         assert (side, sample_id, message.startswith(f"text: {why}")) == ("predictions", "1", True)
         assert found.values["exact_match"] == 1 / 2

@@ -478,9 +478,11 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
         table = pa.table(read)
         for place, (_, column) in enumerate(read.items()):
             field = table.field(place)
+            if "binary" in str(field.type):
+                raise pa.ArrowInvalid("Arrow makes bytes of text beside bytes")
             if "struct<" in str(field.type) and not pa.types.is_map(field.type):
                 table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
-    except (pa.ArrowInvalid, TypeError):
+    except (pa.ArrowInvalid, OverflowError, TypeError):
         # Nulls are absent fields, but one that is null everywhere is there.
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
