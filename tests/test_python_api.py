@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -114,11 +115,12 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
     found = beamscore.evaluate("toy", table, table, slices=["year"])
     assert list(found.slices) == ["year=1970-01-01T00:00:00"]
     assert [each.cause for each in found.rejected] == ["unreadable", "unreadable"]
-    images = [object(), 1]
+    images = [object(), object()]
     objects = [{"sample_id": str(number), "text": "x", "image": image} for number, image in enumerate(images)]
     misspelled = [{"texts" if name == "text" else name: each[name] for name in each} for each in objects]
     assert beamscore.score("toy", objects[0], objects[0]).metrics["exact_match"] == 1
-    classes = [dataclasses.make_dataclass("Record", each)(**each) for each in objects]
+    makers: tuple[Callable[..., Any], ...] = (dataclasses.make_dataclass, msgspec.defstruct)
+    classes = [make("Record", each)(**each) for make, each in zip(makers, objects, strict=True)]
     frame = pa.table({"sample_id": ["0", "1"], "text": ["x", "x"]}).to_pandas().assign(image=images)
     renamed = frame.rename(columns={"text": "texts"})
     for right, wrong in ((objects, misspelled), (classes, misspelled), (frame, renamed)):

@@ -86,9 +86,12 @@ VALUES: dict[str, Any] = {"sample_id": "a", "box": {"width": 3, "height": [1.5, 
 NAMES = [*VALUES]
 BoxTuple: Any = namedtuple("BoxTuple", ["width", "height"])
 RecordTuple: Any = namedtuple("RecordTuple", ["sample_id", "box", "note"])
-RecordClass, RecordStruct = dataclasses.make_dataclass("RecordClass", NAMES), msgspec.defstruct("RecordStruct", NAMES)
+RecordClass = dataclasses.make_dataclass("RecordClass", [*NAMES, ("unset", Any, dataclasses.field(init=False))])
+RecordStruct = msgspec.defstruct("RecordStruct", [*NAMES, ("unset", Any, msgspec.UNSET)])
+Tagged = msgspec.defstruct("Tagged", ["form", "note"], rename={"form": "box"}, tag_field="sample_id", tag="a")
 SHAPES = [
     *(kind(*VALUES.values()) for kind in (RecordTuple, RecordClass, RecordStruct, lambda *_: VALUES)),
+    Tagged(VALUES["box"], None),
     RecordTuple("a", BoxTuple(3, [1.5, None]), None),
     beam.Row(sample_id="a", box=beam.Row(width=3, height=(1.5, None)), note=None),
     beam.Row(sample_id="a", box=BoxTuple(3, [1.5, None]), note=None),

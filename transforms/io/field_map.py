@@ -252,14 +252,17 @@ def fields_of(record: Any) -> dict[str, Any]:
         return dict(record)
     if hasattr(record, "_asdict"):
         return {name: _without_rows(value) for name, value in record._asdict().items()}
+    tag: dict[str, Any] = {}
     if dataclasses.is_dataclass(record) and not isinstance(record, type):
-        names = (each.name for each in dataclasses.fields(record))
-        return {name: getattr(record, name) for name in names if hasattr(record, name)}
-    if isinstance(record, msgspec.Struct):
-        plain = plain_values(record)
-        if isinstance(plain, dict):
-            return plain
-    raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
+        names = {each.name: each.name for each in dataclasses.fields(record)}
+    elif isinstance(record, msgspec.Struct):
+        names = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
+        if (config := record.__struct_config__).tag_field is not None:
+            tag = {config.tag_field: config.tag}
+    else:
+        raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
+    given = tag | {name: getattr(record, attribute, msgspec.UNSET) for name, attribute in names.items()}
+    return {name: value for name, value in given.items() if value is not msgspec.UNSET}
 
 
 def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
