@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
@@ -133,6 +134,7 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
         *((form, b"x", "must be a string, not bytes") for form in (list, pd.DataFrame)),
         (list, time, "times of NumPy finer"),
         (list, 10**5000, "Exceeds"),
+        (list, Mock(tolist=Mock(side_effect=RuntimeError("no data"))), "Mock cannot be written as JSON: no data"),
     ):
         found = beamscore.evaluate("toy", objects, form([objects[0], {**objects[1], "text": bad}]))
         ((side, sample_id, message),) = ((each.side, each.sample_id, each.message) for each in found.rejected)

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from ...metrics.benchmark import error_text
+from ...metrics.benchmark import ENVIRONMENT_FAULTS, error_text
 from ..records import Cause
 
 SAMPLE_ID = "sample_id"
@@ -399,6 +399,16 @@ def _without_rows(value: Any) -> Any:
 
 def plain_value(value: Any) -> Any:
     """Returns a value that msgspec does not know as one that it does; raises TypeError if there is none."""
+    try:
+        return _known_value(value)
+    except (TypeError, RecursionError, *ENVIRONMENT_FAULTS):
+        raise
+    except Exception as error:
+        # The code of its class may raise anything, such as RuntimeError for a tensor without data.
+        raise TypeError(f"{type(value).__name__} cannot be written as JSON: {error_text(error)}") from error
+
+
+def _known_value(value: Any) -> Any:
     if isinstance(value, (datetime, timedelta)) and hasattr(value, "asm8"):
         return _plain_time(value)
     if hasattr(value, "tolist"):
