@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beamscore.transforms.hashes import fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
-from beamscore.transforms.io.field_map import FieldMap, fields_of, record_json
+from beamscore.transforms.io.field_map import FieldMap, fields_of, readable_json, record_json
 from beamscore.transforms.io.readers import MAX_ARRAYS, deeper_than, nesting_problem
 from beamscore.transforms.records import GROUND_TRUTH, JSON, MSGPACK, Encoding, InputProblem, Origin, quarantined
 from tests.transforms.samples import encoded, encoded_at
@@ -52,9 +52,9 @@ def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -
     kind, given = msgspec.defstruct("Kind", [("n", list[int])]), {"n": [1.0, 1 - 2.0**53]}
     row = encoded(text=msgspec.msgpack.encode(given), encoding=MSGPACK)
     assert row.decode(kind) == encoded(text=given).decode(kind) == kind([1, 1 - 2**53])
-    for other in (1.5, 2.0**53):
+    for other, wanted in ((1.5, kind), (2.0**53, kind), (1.0, dict[str, list[str]])):
         with pytest.raises(msgspec.ValidationError, match="got `float`"):
-            encoded(text={"n": [other]}).decode(kind)
+            encoded(text={"n": [other]}).decode(wanted)
     assert found.text() == found.beginning().decode() == '{"text":"é","n":[1,null]}'
     # Of a long record the first 32 KiB are kept for display; a row is left out.
     long = ["x" * 40_000]
@@ -113,6 +113,8 @@ def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> 
     assert record_json(times, is_sorted=True) == expected
     numpy_times = {"a": np.datetime64("2026-01-02"), "b": np.array([5], "m8[us]"), "c": np.datetime64("NaT")}
     assert json.loads(record_json(numpy_times)) == {"a": "2026-01-02", "b": ["PT0.000005S"], "c": None}
+    # Only in a text are bytes wrong.
+    assert readable_json({"a": b"", "b": b""}, "b", None) == (b'{"a":""}', "b: must be a string, not bytes")
     # NumPy would give bare integers.
     for fine in (np.datetime64(0, "ns"), np.array([5000], "m8[ns]"), np.array([1], ">M8[ps]")):
         with pytest.raises(TypeError, match="times of NumPy finer than microseconds"):
