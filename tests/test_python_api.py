@@ -177,6 +177,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (pair("one", "prediction is bad"), beamscore.RejectedRecord, "the prediction is bad"),
     (pair("one", 1), beamscore.RejectedRecord, "text"),
     (pair("one", Path("x")), beamscore.RejectedRecord, "^prediction: text: PosixPath cannot be written as JSON$"),
+    (pair("one", Mock(tolist=Mock(side_effect=MemoryError("full")))), MemoryError, "^full$"),
     (pair("one", "\ud800"), beamscore.RejectedRecord, r"^prediction: "),
     (pair("", "", "charts"), ValueError, r"there is no benchmark charts \(did you mean chart\?\); there are "),
     (pair("", "", Path("own.py")), ValueError, r"the benchmark must be a name or FILE\.py:CLASS, not PosixPath"),

@@ -401,7 +401,7 @@ def plain_value(value: Any) -> Any:
     """Returns a value that msgspec does not know as one that it does; raises TypeError if there is none."""
     try:
         return _known_value(value)
-    except (TypeError, RecursionError, *ENVIRONMENT_FAULTS):
+    except (TypeError, *ENVIRONMENT_FAULTS):
         raise
     except Exception as error:
         # The code of its class may raise anything, such as RuntimeError for a tensor without data.
