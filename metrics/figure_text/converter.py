@@ -148,8 +148,10 @@ def regions_of(part: Part) -> Iterator[Region]:
         raise UnreadableSource(f"{part.path}: not UTF-8 text at byte {error.start}") from error
     shape: int | None = None
     is_other_layout = part.role == "ground_truth"
-    for number, line in enumerate(re.split(r"\r\n?|\n", text), start=1):
-        if not line.strip():
+    # Beside LF, a CR may be part of a line.
+    lines = text.split("\n" if "\n" in text else "\r")
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if not line:
             continue
         try:
             region, coordinates = _READERS[part.role](line)

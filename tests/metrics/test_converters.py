@@ -161,8 +161,8 @@ def test_a_line_of_figure_text() -> None:
             for text in ("1" * 400_000 + "x", "1," * 3 + "1" * 400_000)
         ),
         ("ground_truth", "1,2,3,4,5,6,7,8," + "1," * 200_000, word(SQUARE, "1," * 200_000)),
-        # A byte order mark, a line end and blank lines.
-        ("ground_truth", "\ufeff1,2,3,4,κ\r\n\r\n", word(BOX, "κ")),
+        # A byte order mark, a CR within a line, a line end and blank lines.
+        ("ground_truth", "\ufeff1,2,3,4,κ\rλ\r\n\r\n", word(BOX, "κ\rλ")),
         ("ground_truth", "1,2,3,4,b\x0c\n", word(BOX, "b")),
         ("detections", "1,2,3,4,5,6,7,8", SQUARE),
         ("detections", "1,2,3,4,5,6,7,8,0.93", {**SQUARE, "confidence": 0.93}),
@@ -262,7 +262,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
         for odd in (None, True, "1")
     ),
     (*TEXT, "1,2,3,4,a\r1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates of at most"),
-    (*TEXT, "1,2,3,4,5,6,7,8,a\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
+    (*TEXT, "1,2,3,4,5,6,7,8,a\r\r\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
     (*TEXT, "1,2,3,4,5,6,7,8,9,10,11,12,a", "line 1: numbers go on after eight coordinates"),
     *(
         (*TEXT, f"1,2,3,4,5,6,7,8,{one}\n1,2,3,4,5,6,7,8,{other}\r\n", r"^gt_img_1\.txt: each text follows a script")
