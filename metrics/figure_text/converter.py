@@ -193,13 +193,14 @@ def _spotted(line: str) -> Read:
 
 
 def _detext(line: str) -> Read:
-    numbers, rest = _numbers(line, 9)
-    if len(numbers) < 9 or numbers[8] not in _ORIENTATIONS:
-        raise ValueError("eight coordinates and an orientation of 0 or 1 must come first")
+    numbers, rest = _numbers(line, 8)
+    orientation, rest = _numbers(rest, 1)
+    if len(numbers) < 8 or not orientation or orientation[0] not in _ORIENTATIONS:
+        raise ValueError("eight coordinates, all with one separator, and an orientation of 0 or 1 must come first")
     text, difficulty = _difficulty(rest)
     region = {
-        "points": _points(numbers[:8]),
-        "orientation": _ORIENTATIONS[numbers[8]],
+        "points": _points(numbers),
+        "orientation": _ORIENTATIONS[orientation[0]],
         "text": text,
         "ignore": text == DONT_CARE,
         "difficulty": difficulty,
@@ -226,7 +227,10 @@ def _location(line: str) -> tuple[Region, int, str]:
         return {"points": _points(numbers)}, 8, rest
     box, rest = _numbers(line, 4)
     if len(box) < 4:
-        raise ValueError(f"four or eight coordinates of at most {MAX_COORDINATE:.0f} must come first, not {line!r:.60}")
+        raise ValueError(
+            f"four or eight coordinates of at most {MAX_COORDINATE:.0f}, all with one separator, must come first, not "
+            f"{line!r:.60}"
+        )
     return {"box": box}, 4, rest
 
 

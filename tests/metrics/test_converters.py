@@ -168,7 +168,7 @@ def test_a_line_of_figure_text() -> None:
         ("detections", "1,2,3,4,5,6,7,8,0.93", {**SQUARE, "confidence": 0.93}),
         ("detections", "1 2 3 4 1e-3", {**BOX, "confidence": 0.001}),
         ("spotting", "1,2,3,4,0.93", {**BOX, "text": "0.93"}),
-        ("detext", "1,2,3,4,5,6,7,8,0,DNA,short", labelled("horizontal", "DNA", "short")),
+        ("detext", "1,2,3,4,5,6,7,8 0\tDNA,short", labelled("horizontal", "DNA", "short")),
         ("detext", "1,2,3,4,5,6,7,8,1,a, b,small,color+Short", labelled("oriented", "a, b", "small", "color", "short")),
         ("detext", '1,2,3,4,5,6,7,8,0,"short, small",Normal', labelled("horizontal", "short, small", "normal")),
         ("detext", "1,2,3,4,5,6,7,8,0,small,small", labelled("horizontal", "small", "small")),
@@ -268,10 +268,13 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
         (*TEXT, f"1,2,3,4,5,6,7,8,{one}\n1,2,3,4,5,6,7,8,{other}\r\n", r"^gt_img_1\.txt: each text follows a script")
         for one, other in (("Latin,a", "None,###"), ('0,"a"', '1, "###"'))
     ),
-    (*TEXT, "1,2,3,1e9,a", "line 1: four or eight coordinates of at most 10000000 must come first"),
+    (*TEXT, "1,2,3,1e9,a", "line 1: four or eight coordinates of at most 10000000, all with one separator, must come"),
     (*TEXT, b"1,2,3,4,\xff", "not UTF-8 text at byte 8"),
     ("figure_text", "detections", "1.txt", "1,2,3,4,DNA", "role spotting reads text"),
-    (*DETEXT, "1,2,3,4,5,6,7,8,2,DNA,short", "line 1: eight coordinates and an orientation of 0 or 1 must"),
+    *(
+        (*DETEXT, f"{line},DNA,short", "line 1: eight coordinates, all with one separator, and an orientation of 0 or")
+        for line in ("1,2,3,4,5,6,7,8,2", "1,2,3,4,5,6,7,8", "1 2,0")
+    ),
     (*DETEXT, "1,2,3,4,5,6,7,8,0,DNA,tiny", "line 1: the difficulty must come last, and be of normal, small, "),
     (*DETEXT, '1,2,3,4,5,6,7,8,0,"DNA"', "line 1: the difficulty must be of normal, small, "),
     *((*ZIP, content, r"gt\.zip: not a zip archive that can be read: ") for content in DAMAGED),
