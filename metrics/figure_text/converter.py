@@ -41,9 +41,10 @@ _NUMBER = re.compile(
 )
 _TWO_MORE = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2}")
 _NO_NUMBER = re.compile(r"[^\s\d.,+-]")
-# The scripts of MLT 2017 and 2019; whether a region of RCTW-17 is difficult.
+# The scripts of MLT 2017 and 2019, without a blank after them; whether a region of RCTW-17 is difficult.
 _FIELD_BEFORE_TEXT = re.compile(
-    r'(?:[^,]*,){8}\s*(?:(?:Arabic|Bangla|Chinese|Hindi|Japanese|Korean|Latin|Mixed|None|Symbols),|[01],\s*")'
+    r"(?:[^,]*,){8}\s*"
+    r'(?:(?:Arabic|Bangla|Chinese|Hindi|Japanese|Korean|Latin|Mixed|None|Symbols),(?!\s)|[01],\s*")'
 )
 _PREFIX = re.compile(r"^(?:gt|res)_(?=.)")
 _LABEL_SEPARATOR = re.compile(r"\s*[,;+|/]\s*|\s+")

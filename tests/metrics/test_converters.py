@@ -142,6 +142,7 @@ def test_a_line_of_figure_text() -> None:
     for role, line, expected in (
         # The kind of the first separator holds for all coordinates.
         ("ground_truth", "1,2,3,4,5,6,7,8 one, two", word(SQUARE, "one, two")),
+        ("ground_truth", "1,2,3,4,5,6,7,8,None, of us", word(SQUARE, "None, of us")),
         ("ground_truth", "1\t2\t3\t4\t0 20 40 60 80", word(BOX, "0 20 40 60 80")),
         ("spotting", "1 , 2, 3,4,0 20 40 60 80", {**BOX, "text": "0 20 40 60 80"}),
         ("ground_truth", '1, 2, 3, 4, "Tiredness"', word(BOX, "Tiredness")),
