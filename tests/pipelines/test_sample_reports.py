@@ -33,8 +33,8 @@ REPORTS = (
 EEE = ("--model", "org/reader", "--dataset", "signs", "--organization", "Org", "--relationship", "first_party")
 EXPORTS = {
     "every-eval-ever": ("first:ours", *EEE), "inspect": ("three:a",), "junit": ("first",), "github": ("second",),
-    "model-index": ("three", "--task", "reading"),
-    "model-index-named": ("first:ours", "--model", "1e5", "--dataset", "08"),
+    "model-index": ("three", "--task", "0o17"),
+    "model-index-named": ("first:ours", "--model", "1e5", "--dataset", "-.5"),
 }  # fmt: skip
 GATES = 'gates={overall.f1: {minimum: 0.5}, "overall.f1 @ source=ramp": {minimum: 0.7, tier: advisory}}'
 NIGHTLY = """gates={overall.f1: {not_worse_than: baseline, margin: 0.1}, correspondence.f1: {maximum: 0.9},

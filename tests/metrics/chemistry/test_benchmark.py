@@ -235,9 +235,10 @@ LINES = "\ufeffimages/train_1.jpg\tH _ { 2 } O\r\n\nno tab\ntrain_2.jpg\t浓\tta
 
 FILES: list[tuple[str, str, str | bytes, list[Any]]] = [
     ("lines", "a.txt", LINES, [("train_1", "H _ { 2 } O"), "a.txt, line 3: expected", ("train_2", "浓\ttab")]),
-    ("lines", "a.txt", "\tH\n", ["a.txt, line 1: expected image<TAB>string"]),
+    ("lines", "a.txt", "\tH\r", ["a.txt, line 1: expected image<TAB>string"]),
     ("lines", "a.txt", b"a\t\xff\nb\tO", ["a.txt, line 1: not UTF-8", ("b", "O")]),
     ("lines", "a.txt", "a\tO".encode("utf-16"), ["a.txt, line 1: it has a character NUL"]),
+    ("lines", "a.txt", "a\tH\rx\nb\tO\rx", [("a", "H\rx"), ("b", "O\rx")]),
     ("lines", "a.txt", "a\tH\rb\tO\r", ["a.txt: its lines end with CR alone"]),
     ("json", "train/train_7.json", ANNOTATION, [("train_7", "\\chemfig { A -[:90] B }")]),
     ("json_chemfig", "train\\train_7.json", ANNOTATION, [("train_7", "\\chemfig{A-[2]B}")]),
