@@ -126,7 +126,8 @@ _RECORD_OUTPUT = (_option("--output FILE", "the file to write: .jsonl, .jsonl.gz
 _VERDICTS = (
     _option(
         "--baseline RUN",
-        "compare with RUN, RUN:SYSTEM, or the run that a file such as blessed.txt names; a file counts looks of gates",
+        "compare with RUN, RUN:SYSTEM, or the run that a file such as blessed.txt names; such a file counts the runs "
+        "judged against it",
     ),
     _option("--junit FILE", "write the verdicts as JUnit XML"),
     _option("--markdown FILE", "write the verdicts as short Markdown"),
