@@ -14,6 +14,7 @@ import importlib
 import re
 import sys
 import threading
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from numbers import Real
 from pathlib import Path
@@ -177,6 +178,9 @@ def _problem(kind: Any) -> str:
                 return (
                     f"{name}: {spec.name}: bounds: found {spec.bounds!r:.80}; allowed: (low, high), None for no bound"
                 )
+    warned = kind.coverage_warnings
+    if not isinstance(warned, Mapping) or not all(isinstance(each, str) for each in warned.values()):
+        return "coverage_warnings is not a mapping of names to texts"
     if not kind.main_metrics():
         return "metrics: none of them has main=1"
     for name in kind.sample_metric_names():
