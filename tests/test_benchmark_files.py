@@ -118,6 +118,21 @@ def test_a_result_is_read_in_any_folder_by_the_file_that_made_it(folder: Path, m
     assert f"No such file or directory: '{folder}/my_metric.py'" in refused("compare", "../run", "again")
 
 
+@pytest.mark.parametrize(("samples", "verdict"), [(5, "inconclusive"), (6, "fail")])
+def test_the_units_of_a_rate_of_words_are_samples(samples: int, verdict: str) -> None:
+    """Each sample loses 2 or 3 of 9 words. By fewer than six samples no loss is shown, whatever their words."""
+    readings = [["a b c d e f g h i"], ["z z c d e f g h i", "z z z d e f g h i"]]
+    truths, wrong = ([{"sample_id": str(n), "text": each[n % len(each)]} for n in range(samples)] for each in readings)
+    old, new = (beamscore.evaluate("my_metric.py:WER", truths, said) for said in (truths, wrong))
+    old.save("old")
+    new.save("new")
+    compared = beamscore.compare(old, new).metrics["word_error_rate"]
+    assert (compared["interval"][0] > 0, compared["units"]) == (verdict == "fail", samples)
+    assert max(summary("new")["units"].values()) == samples
+    flags = "--baseline=old", "--set=gates.word_error_rate.not_worse_than=baseline"
+    assert f" {verdict} " in done("gate", "new", *flags, code={"inconclusive": 4, "fail": 1}[verdict])
+
+
 def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) -> None:
     """A history reads runs in threads; one that saw half of the module would lose its run."""
     (folder / "slow.py").write_text("import time\n\ntime.sleep(0.1)\n" + EXAMPLE)

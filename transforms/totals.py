@@ -157,7 +157,8 @@ def slice_results(
     """
     known = [(key, totals, totals.sums.table()) for key, totals in slices]
     slices_measured = measure_slices(benchmark, corpus, (table for *_, table in known), clustered)
-    for (key, totals, table), measured in zip(known, slices_measured, strict=True):
+    for (key, totals, table), unlimited in zip(known, slices_measured, strict=True):
+        measured = unlimited.at_most(truth_count(totals.coverage))
         sums, has_replicates = table.row(0), len(table) > 1
         tables, table_problem = ([], "") if key.label else _tables(benchmark, sums)
         yield ComputedSlice(

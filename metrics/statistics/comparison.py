@@ -149,7 +149,10 @@ def compare_slice(
     candidate - baseline over the swapped units. differing: for each metric, how many samples and how many units differ
     in it; units are counted only up to the number that a test needs.
     """
-    before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
+    before, after = (
+        measure(benchmark, corpus, sums, clustered).at_most(samples)
+        for corpus, sums in zip(corpora, systems, strict=True)
+    )
     units = {name: count for name, (_, count) in differing.items()}
     differences = paired_differences(benchmark, before, after, confidence, units)
     firsts = [sums.row(0) for sums in systems]

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -72,6 +72,14 @@ class Measured:
     def total(self, metric: str) -> float:
         """Returns how many units a metric has, whether or not they count; 0 if it was not measured."""
         return self.totals.get(metric, self.units.get(metric, 0.0))
+
+    def at_most(self, samples: float) -> Measured:
+        """Returns the same metrics with no more units than `samples`, which words or regions may outnumber."""
+        units, sizes, totals = (
+            {name: min(count, samples) for name, count in counts.items()}
+            for counts in (self.units, self.sizes, self.totals)
+        )
+        return replace(self, units=units, sizes=sizes, totals=totals)
 
     @cached_property
     def errors(self) -> dict[str, float | None]:

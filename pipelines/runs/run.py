@@ -329,7 +329,8 @@ class Run:
         if measured.values != summary.values:
             self.check_file()
             raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
-        return replace(measured, predictions=summary.predictions_fingerprint)
+        samples = summary.measured_samples(configuration.settings.missing)
+        return replace(measured.at_most(samples), predictions=summary.predictions_fingerprint)
 
     def check_file(self) -> None:
         """Raises UsageError if FILE.py:CLASS has changed since the run: its metrics would be those of other code."""
