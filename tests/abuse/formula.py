@@ -16,6 +16,7 @@ _WRAPPERS = {
     "root": ("\\sqrt[3]{", "}"),
     "xrightarrow": ("\\xrightarrow[a]{", "}"),
     "array": ("\\begin{array}{c}", "\\end{array}"),
+    "modulus": ("\\pmod{", "}"),
 }
 _WIDE = (
     "\\begin{tabular}{*{99}{*{99}{*{99}{c}}}} x \\end{tabular}",

@@ -98,6 +98,9 @@ SPELLED = words(
 LIMIT_OPERATORS = words("\\det \\gcd \\inf \\injlim \\lim \\liminf \\limsup \\max \\min \\Pr \\projlim \\sup")
 RESTORED = (SPELLED | LIMIT_OPERATORS) - words("\\arccos \\bmod \\mod \\pmod \\tanh")
 """Operators that replace an \\operatorname with their name as its argument."""
+_MOD = ("\\mathrm", "{", *"mod", "}", "\\,", "\\,")
+MODULI = {"\\mod": ("\\mkern 18mu", *_MOD), "\\pmod": ("\\mkern 18mu", "(", *_MOD), "\\pod": ("\\mkern 18mu", "(")}
+"""What amsmath prints in a display before the modulus that is the argument of a command."""
 
 MATRICES = words("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix")
 """Environments whose starred form takes the alignment of its columns in brackets."""

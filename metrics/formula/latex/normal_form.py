@@ -55,8 +55,8 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, keeps the last of two scripts of a kind on a nucleus, splits a text that does not parse at its
-    blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
+    arguments of layout, keeps the last of two scripts of a kind on a nucleus, prints no parentheses of \\pmod, splits
+    a text that does not parse at its blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
@@ -107,7 +107,7 @@ def _table_tokens(text: str) -> list[str]:
 
 def _rewritten(tokens: list[str], released: bool) -> tuple[str, ...]:
     table = "tabular" in "".join(tokens)
-    return tuple(_with_braces(_with_one_spelling(_joined(tokens, table)), released))
+    return tuple(_with_braces(_with_one_spelling(_joined(tokens, table), released), released))
 
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
@@ -171,11 +171,11 @@ def _lengths_end(tokens: list[str], at: int, groups: int) -> int:
     return end
 
 
-def _with_one_spelling(tokens: list[str]) -> list[str]:
+def _with_one_spelling(tokens: list[str], released: bool) -> list[str]:
     """Spells out dots, dashes and operator names, and removes the commands in `commands.DROPPED`."""
     result: list[str] = []
     for token in tokens:
-        if token in commands.SPELLED:
+        if token in commands.SPELLED and (released or token not in commands.MODULI):
             letters = "mod" if token.endswith("mod") else token[1:]
             result += ["\\mathrm", "{", *letters, "}"]
         elif token in commands.DOTS:
@@ -190,12 +190,20 @@ def _with_one_spelling(tokens: list[str]) -> list[str]:
 
 
 def _with_braces(tokens: list[str], released: bool) -> list[str]:
-    """Returns the tokens with braces added around arguments that have none."""
+    """Returns the tokens with braces added around arguments that have none.
+
+    Unless `released`, moduli become what amsmath prints.
+    """
     result = list(tokens)
     at = 0
     while at < len(result):
         token = result[at]
-        if token in _ONE_ARGUMENT:
+        if token in commands.MODULI and not released:
+            if token != "\\mod":
+                result[_brace(result, at + 1) - 1] = ")"
+                del result[at + 1]
+            result[at : at + 1] = commands.MODULI[token]
+        elif token in _ONE_ARGUMENT:
             _brace(result, at + 1)
         elif token in commands.OPTIONAL_THEN_ONE:
             start = at + 1

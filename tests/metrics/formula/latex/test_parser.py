@@ -28,7 +28,7 @@ FORMS = {
     r"\text{if } x \text{\kern 1 pt x}": r"\mathrm { i f ~ } x \mathrm { \kern 1pt ~ x }",
     r"{\rm d}x {\cal L} \mathrm{\phi\foo\to}": r"\mathrm { d } x { \cal L } \mathrm { \  p h i \  f o o \to }",
     r"\sqrt[3]{x} \root n+1 \of x": r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }",
-    r"\sin x \operatorname{sin}x \pmod y": r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y",
+    r"\sin x \operatorname{sin}x \bmod y": r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y",
     r"\operatorname*{max}_x \lim\limits_{n}": r"\operatorname { m a x } _ { x } \operatorname { l i m } _ { n }",
     r"\smash[b]{x} \cfrac[l]{a}{b} a,\ldots,b": r"\smash { x } \frac { a } { b } a , . . . , b",
     r"\buildrel a \over =": r"\stackrel { a } { = }",
@@ -84,6 +84,12 @@ SPELLINGS = {
         r"\operatorname { s u p } _ { x } \operatorname { s u p } _ { x }",
         r"\operatorname { s u p } _ { x } \sup _ { x }",
     ),
+    # It prints no parentheses of a modulus.
+    r"\pmod{n}^2 \pod\hat n": (
+        r"\mkern 18mu ( \mathrm { m o d } \, \, n ) ^ { 2 } \mkern 18mu ( \hat { n } )",
+        r"\mathrm { m o d } { n } ^ { 2 } \pod { \hat { n } }",
+    ),
+    r"\mod{n}": (r"\mkern 18mu \mathrm { m o d } \, \, { n }", r"\mathrm { m o d } { n }"),
     r"\$ 5 $ \\$x$": (r"\$ 5 \, x", r"\  5 \, x"),
     # To the tool, what arguments of layout say is part of the formula.
     r"a \mspace{3mu} b \\ \index{c} \scalebox{.9}{$d$}": (
@@ -115,6 +121,7 @@ SPELLINGS = {
     r"\left( { \color x y } z": (r"\left( { x y } z", r"\left( { x y } z"),
     r"\left( \hat x y": (r"\left( \hat { x } y", r"\left( \hat { x } y"),
     r"\left( a -- \frac { b }": (r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
+    r"\left( \pmod { a }": (r"\left( \mkern 18mu ( \mathrm { m o d } \, \, a )", r"\left( \mathrm { m o d } { a }"),
 }
 
 

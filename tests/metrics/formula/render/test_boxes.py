@@ -145,6 +145,15 @@ def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None
     return [(ink.character, ink.left - left, ink.top) for ink in inks]
 
 
+AS_TEX = (*(r"a \pmod{n} b", r"a \pod n^2", r"a \mod{n}", r"\sum_{p \equiv 1 \pmod 4} x", r"\frac{a \pmod n}{b}"),)
+
+
+def test_what_the_normal_form_prints_is_what_tex_prints(typesetter: Typesetter) -> None:
+    raw, own = (typeset_all(typesetter, side) for side in ([Marked(text, ()) for text in AS_TEX], as_marked(AS_TEX)))
+    for text, left, right in zip(AS_TEX, map(shape, raw), map(shape, own), strict=True):
+        assert np.allclose(left or 0, right or 1, rtol=0, atol=65536), text
+
+
 UNLIKE = {"llap", "rlap", "underbar", "raisebox", "skew"}
 """Commands whose argument is text, where the blank after a mark is printed, or which await a number before a mark."""
 BESIDE = {"overbrace", "underleftarrow", "underleftrightarrow", "underrightarrow"}
