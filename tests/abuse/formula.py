@@ -17,6 +17,7 @@ _WRAPPERS = {
     "xrightarrow": ("\\xrightarrow[a]{", "}"),
     "array": ("\\begin{array}{c}", "\\end{array}"),
     "modulus": ("\\pmod{", "}"),
+    "stack": ("{a \\brack ", "}"),
 }
 _WIDE = (
     "\\begin{tabular}{*{99}{*{99}{*{99}{c}}}} x \\end{tabular}",

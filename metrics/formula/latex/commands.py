@@ -23,6 +23,8 @@ INFIXES = {
     **dict.fromkeys((r"\over", r"\above"), r"\frac"),
     **dict.fromkeys((r"\choose", r"\atop", r"\brace", r"\brack"), r"\binom"),
 }
+RULELESS = {r"\atop": ([], []), r"\brace": ([r"\left\{"], [r"\right\}"]), r"\brack": ([r"\left["], [r"\right]"])}
+"""Infixes that print no rule, with the tokens of their delimiters."""
 STACKS = frozenset({"\\overset", "\\underset", "\\stackrel"})
 OPTIONAL_THEN_ONE = frozenset({"\\sqrt", "\\xrightarrow", "\\xleftarrow"})
 SPANS = frozenset({"\\multicolumn", "\\multirow"})

@@ -55,8 +55,9 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, keeps the last of two scripts of a kind on a nucleus, prints no parentheses of \\pmod, splits
-    a text that does not parse at its blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
+    arguments of layout, keeps the last of two scripts of a kind on a nucleus, prints \\pmod without and \\atop
+    with parentheses, splits a text that does not parse at its blanks, and adds no braces to arguments of \\multicolumn
+    and \\multirow.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """

@@ -1,7 +1,7 @@
 """Reads LaTeX mathematics in KaTeX's grammar and prints it again in one spelling.
 
-Arguments come out braced, a subscript before its superscript, infix fractions as prefix ones, text as letters, and
-every environment of rows as an array. The parser prints while it reads; there is no tree.
+Arguments come out braced, a subscript before its superscript, infix fractions with a rule as prefix ones, text as
+letters, and every environment of rows as an array. The parser prints while it reads; there is no tree.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
 _UNITS = ("em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu")
 _LENGTH = rf"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:{'|'.join(_UNITS)})"
 _BARE_LENGTH = re.compile(_LENGTH)
+_NOT_ZERO = re.compile("[1-9]")
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
 _SPACED_LENGTH = rf" ?[+-]? ?(?:[.\d] ?){{1,20}}(?:true ?)?(?:{'|'.join(map(' ?'.join, _UNITS))})"
@@ -135,7 +136,8 @@ def normal_tokens(text: str, released: bool) -> list[str]:
     """Returns the tokens of a formula in the one spelling.
 
     If a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it. The
-    `released` CDM tool keeps only the last one, and spells `\\operatorname{sup}` otherwise than `\\sup`.
+    `released` CDM tool keeps only the last one, spells `\\operatorname{sup}` otherwise than `\\sup`, and prints
+    parentheses around a fraction without a rule.
 
     Raises Unparsable if the text is not in the grammar.
     """
@@ -196,9 +198,9 @@ class _Reader:
             if token in commands.INFIXES:
                 if infix is not None:
                     raise Unparsable("only one infix operator a group")
-                infix = commands.INFIXES[self._take()]
-                if token == "\\above":
-                    self._take_match(_BARE_LENGTH)
+                infix = self._take()
+                if token == "\\above" and not _NOT_ZERO.search(self._take_match(_BARE_LENGTH)) and not self._released:
+                    infix = "\\atop"
                 numerator, tokens = tokens, []
                 continue
             if self._in_text:
@@ -208,7 +210,10 @@ class _Reader:
                 tokens += self._scripts()
         if infix is None:
             return tokens
-        return [infix, *_grouped(numerator), *_grouped(tokens)]
+        if infix not in commands.RULELESS or self._released:
+            return [commands.INFIXES[infix], *_grouped(numerator), *_grouped(tokens)]
+        left, right = commands.RULELESS[infix]
+        return [*left, *_grouped(numerator), "\\atop", *_grouped(tokens), *right]
 
     def _scripts(self) -> list[str]:
         before: list[str] = []

@@ -84,12 +84,16 @@ SPELLINGS = {
         r"\operatorname { s u p } _ { x } \operatorname { s u p } _ { x }",
         r"\operatorname { s u p } _ { x } \sup _ { x }",
     ),
-    # It prints no parentheses of a modulus.
+    # It prints no parentheses of a modulus, and parentheses around any fraction without a rule.
     r"\pmod{n}^2 \pod\hat n": (
         r"\mkern 18mu ( \mathrm { m o d } \, \, n ) ^ { 2 } \mkern 18mu ( \hat { n } )",
         r"\mathrm { m o d } { n } ^ { 2 } \pod { \hat { n } }",
     ),
     r"\mod{n}": (r"\mkern 18mu \mathrm { m o d } \, \, { n }", r"\mathrm { m o d } { n }"),
+    r"a \atop b": (r"{ a } \atop { b }", r"\binom { a } { b }"),
+    r"{a} \brace {b}": (r"\left\{ { a } \atop { b } \right\}", r"\binom { a } { b }"),
+    r"a \brack b": (r"\left[ { a } \atop { b } \right]", r"\binom { a } { b }"),
+    r"a \above 0.0pt b": (r"{ a } \atop { b }", r"\frac { a } { b }"),
     r"\$ 5 $ \\$x$": (r"\$ 5 \, x", r"\  5 \, x"),
     # To the tool, what arguments of layout say is part of the formula.
     r"a \mspace{3mu} b \\ \index{c} \scalebox{.9}{$d$}": (

@@ -145,7 +145,10 @@ def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None
     return [(ink.character, ink.left - left, ink.top) for ink in inks]
 
 
-AS_TEX = (*(r"a \pmod{n} b", r"a \pod n^2", r"a \mod{n}", r"\sum_{p \equiv 1 \pmod 4} x", r"\frac{a \pmod n}{b}"),)
+AS_TEX = (
+    *(r"a \pmod{n} b", r"a \pod n^2", r"a \mod{n}", r"\sum_{p \equiv 1 \pmod 4} x", r"\frac{a \pmod n}{b}"),
+    *(r"{a \atop b} c", r"\sum_{i<j \atop {k \atop l}} x", r"\left( a \atop b \right)", r"a \above 0pt b"),
+)
 
 
 def test_what_the_normal_form_prints_is_what_tex_prints(typesetter: Typesetter) -> None:
