@@ -69,6 +69,7 @@ def _end_of_script(tokens: list[str], opening: int) -> int | None:
     end of the formula. A script that is not closed within its array cell is unknown.
     """
     braces = sizes = rows = 0
+    stacked = False
     for index in range(opening, len(tokens)):
         token = tokens[index]
         braces += (token == "{") - (token == "}")
@@ -79,7 +80,8 @@ def _end_of_script(tokens: list[str], opening: int) -> int | None:
         if sizes < 0:
             return index
         rows += token.startswith("\\begin") - token.startswith("\\end")
-        if rows < 0 or (not rows and token in {"&", "\\\\"}):
+        stacked = stacked or token in commands.ROWS  # whose rows are within the script
+        if rows < 0 or (not rows and not stacked and token in {"&", "\\\\"}):
             return None
     return len(tokens)
 
