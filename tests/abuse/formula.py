@@ -58,7 +58,7 @@ EXPANSIONS = {
 REPEATED = (
     *("$", "$$x$$", "x=1 $$ and where the thing is\n", "$$ $", "\\[x\\]", "\\begin{align}", "\\[ \\tag{", "a&b\\\\"),
     *("\\begin{gather}\\begin{align}x\\end{gather}", "\\begin{align}\\begin{gather} where this thing is $$"),
-    *("` `` ", "> $$\n", "<!-- $$ ", "```latex\n$$\n"),
+    *("` `` ", "> $$\n", "a\n> b\n", "<!-- $$ ", "```latex\n$$\n"),
 )
 
 

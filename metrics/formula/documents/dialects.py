@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from .displays import bare, displays
+from .displays import DISPLAYED, bare, displays
 from .source import expand_macros, visible_source
 
 DIALECTS = ("latex", "mathpix", "gpt4o", "nougat")
@@ -34,8 +34,12 @@ _PROSE = re.compile(
 )
 _TEXT_WITHIN_FORMULAS = re.compile(r"\\(?:text[a-z]*|[mh]box)\s*\{(?:[^{}\\]|\\.)*\}", re.DOTALL)
 
-_QUOTE = re.compile(r"(?:^[ \t\r]*\n|\A)(?:[ \t]*>.*\n?)+", re.MULTILINE)
+_QUOTE = re.compile(r"(?:\A|^(?![ \t]*>)(?P<before>.*)\n)(?:[ \t]*>.*\n?)+", re.MULTILINE)
 _QUOTE_MARK = re.compile(r"^([ \t]*)>", re.MULTILINE)
+_DISPLAYED = "|".join(sorted(DISPLAYED))
+_QUOTED_DELIMITER = re.compile(
+    rf"^[ \t]*>[ \t]*(?:\$\$|\\[\[\]]|\\(?:begin|end)\{{(?:{_DISPLAYED})\*?\}}|`{{3}}|~{{3}})", re.MULTILINE
+)
 _LINE_BREAK = r"\n(?![ \t\r>]*(?:\n|`{3}|~{3}))"
 _MARK = re.compile(
     r"^[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$|\\."
@@ -98,10 +102,11 @@ def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> s
       closed ends with the text.
     - Inline code is between equal runs of backticks within a paragraph, and has at most 2,000 characters. LaTeX's
       `quotes' and ``quotes'' are not code.
-    - A quote begins after a blank line; elsewhere a line that begins with `>` continues a formula.
+    - Lines that begin with `>` are a quote after a blank line, or if one of them begins with a delimiter or a fence;
+      elsewhere they continue a formula.
     """
     text = _MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark[0])), text)
-    text = _QUOTE.sub(lambda quote: _QUOTE_MARK.sub(r"\1 ", quote[0]), text)
+    text = _QUOTE.sub(_without_quote_marks, text)
     parts: list[str] = []
     kept_to = position = 0
     while mark := _MARK.search(text, position):
@@ -121,6 +126,12 @@ def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> s
         parts += [text[kept_to:start], opening, block, closing]
         kept_to = position
     return "".join([*parts, text[kept_to:]])
+
+
+def _without_quote_marks(lines: re.Match[str]) -> str:
+    """Returns lines that begin with `>`, and the one before them, with blanks for these marks if they are a quote."""
+    is_quote = not (lines["before"] or "").strip(" \t\r") or _QUOTED_DELIMITER.search(lines[0])
+    return _QUOTE_MARK.sub(r"\1 ", lines[0]) if is_quote else lines[0]
 
 
 def _is_prose(block: str, language: str) -> bool:

@@ -99,6 +99,10 @@ IN_MARKDOWN = [
     ("gpt4o", "> We have\n>\n> $$\n> x = 1\n> + y\n> $$\n", ["x = 1 + y"]),
     ("gpt4o", "> \\[ x\n>\n> so \\[ z \\] and `a\n>\n> $$ y $$ `", ["x", "z", "y"]),  # a blank line of a quote
     ("gpt4o", "> $$ x\n> > 0 $$ and $$ z\n> = 1 $$", ["x > 0", "z = 1"]),
+    ("gpt4o", "1. Set:\n   > Let $n$ be\n   > $$\n   > x = 1\n   > $$\n", ["x = 1"]),  # without a blank line before it
+    ("mathpix", "Set:\n> \\begin{align*}\n> x\n> \\end{align*}\nand\n> we set \\[\n> y\n> \\]", ["x", "y"]),
+    ("gpt4o", "Set:\n> ```math\n> x\n> ```\n", ["x"]),
+    ("gpt4o", "\\[ x\n> \\begin{matrix} y\n> \\\\[2pt] z \\]", ["x > \\begin{matrix} y > \\\\[2pt] z"]),
     # Fences in lists and quotes, and longer ones.
     ("gpt4o", "1. One:\n   ```latex\n   x = 1\n   ```\n   - two\n     ```python\n     $$ no $$\n     ```", ["x = 1"]),
     ("gpt4o", "> ```latex\n> x = 1\n> ```\n> $$ y $$", ["x = 1", "y"]),
