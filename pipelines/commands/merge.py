@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
+import msgspec
 import pyarrow.compute as pc
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -158,6 +159,8 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     """Returns the configuration of one evaluation of all inputs: the first run's, with the inputs of all runs.
 
+    It allows as many slices as any of the runs does.
+
     Raises UsageError if the runs do not match in benchmark, version, options, systems, slices or what they are judged
     by, or if one lacks a fingerprint, so that the merged run would have a wrong one.
     """
@@ -180,7 +183,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
             ("derived", "it has different derived metrics"),
             *((key, f"it has a different value of {key}; evaluate it again with the same") for key in MUST_EQUAL),
         ):
-            if run.summary.config.get(key) != first.summary.config.get(key):
+            if _compared(run, key) != _compared(first, key):
                 reasons.append(reason)
         if first.summary.config.get("repeats") and not reasons:
             reasons = [
@@ -195,7 +198,14 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         "ground_truth": _unique(each.ground_truth for each in stored),
         "predictions": {name: _unique(each.predictions.get(name, []) for each in stored) for name in first.systems},
     }
-    return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
+    limits = {**msgspec.to_builtins(stored[0].limits), "slices": max(each.limits.slices for each in stored)}
+    return settings.check({**first.summary.config, **inputs, "limits": limits, "output": output}, first.path)
+
+
+def _compared(run: Run, key: str) -> Any:
+    """Returns the value of a key of the configuration; of the limits, those by which records are rejected."""
+    value = run.summary.config.get(key)
+    return {**value, "slices": None} if key == "limits" and value else value
 
 
 def _unique(globs: Iterable[list[str]]) -> list[str]:
@@ -221,7 +231,7 @@ def merged_run(
         if len(totals) - 1 > shared.limits.slices:
             raise UsageError(
                 f"{name}: together the runs have {len(totals) - 1} slices, more than the {shared.limits.slices} of "
-                "limits.slices"
+                "limits.slices; evaluate one of them again with a higher limit"
             )
         corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
         slices[name] = dict(zip(totals, slice_results(benchmark, confidence, keyed, corpus, clustered), strict=True))

@@ -189,12 +189,15 @@ def test_what_is_no_run_to_merge_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / "merged", other, "--output", tmp_path / "out") == said
 
 
-@pytest.mark.parametrize(("most", "code"), [(1, 2), (2, 0)])
-def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path, most: int, code: int) -> None:
-    limit = {"limits": {"slices": most}}
-    runs = [write_run(tmp_path / name, [row(name, 1.0, kind=name)], limit) for name in ("a", "b")]
+@pytest.mark.parametrize(("most", "code"), [((1, 1), 2), ((1, 2), 0), ((2, 1), 0)])
+def test_together_they_have_no_more_slices_than_one_of_them_may_have(tmp_path: Path, most: Any, code: int) -> None:
+    runs = [
+        write_run(tmp_path / name, [row(name, 1.0, kind=name)], {"limits": {"slices": limit}})
+        for name, limit in zip("ab", most, strict=True)
+    ]
     found = command("merge", *runs, "--output", tmp_path / "out", "--no-html", "--quiet")
-    said = "beamscore: predictions: together the runs have 2 slices, more than the 1 of limits.slices\n"
+    said = "beamscore: predictions: together the runs have 2 slices, more than the 1 of limits.slices; "
+    said += "evaluate one of them again with a higher limit\n"
     assert found[::2] == (code, said if code else "")
 
 
