@@ -34,12 +34,13 @@ from ..config import settings
 from ..config.errors import UsageError, error_line
 from ..config.settings import Configuration
 from ..evaluate import result_files
+from ..inputs.mismatch import without_values
 from ..runners import launch
 from ..runs.differences import CONFIGURED, differences
 from ..runs.documents import STATUSES
 from ..runs.gates import decide
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, Run, worst_first
+from ..runs.run import LAYOUT, RARE_REPEATS, Run, worst_first
 from .common import hand_over, read_quarantine, require_rows, run_and_publish
 from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
@@ -164,7 +165,8 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     Raises UsageError if the runs do not match in benchmark, version, options, systems, slices or what they are judged
     by, or if one lacks a fingerprint, so that the merged run would have a wrong one.
     """
-    first = runs[0]
+    # What has no samples has no repeats to compare with.
+    first, *others = sorted(runs, key=_has_samples, reverse=True)
     for run in runs:
         run.check_file()
         labels = [(name, label) for name, system in run.systems.items() for label in ("", *system.slices)]
@@ -173,7 +175,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
                 side = "ground truth has" if truths is None else "predictions have"
                 place = f" in the slice {label}" if label else ""
                 raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint{place}; evaluate it again")
-    for run in runs[1:]:
+    for run in others:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, CONFIGURED)]
         if run.systems.keys() != first.systems.keys():
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
@@ -190,6 +192,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
                 f"it has different repeats ({', '.join(theirs)}, not {', '.join(ours)})"
                 for name in first.systems
                 if (ours := repeats_of(first.corpus(name))) != (theirs := repeats_of(run.corpus(name)))
+                and (theirs or run.systems[name].counts("predictions")["read"])
             ]
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
@@ -222,11 +225,10 @@ def merged_run(
 
     Raises UsageError if stored sums are damaged, or there are more slices than the configuration allows.
     """
-    first, *others = runs
     shared, benchmark = configuration.settings, configuration.benchmark
     confidence, clustered = shared.bootstrap.confidence, shared.cluster is not None
     slices: dict[str, dict[str, ComputedSlice]] = {}
-    for number, name in enumerate(first.systems):
+    for number, name in enumerate(runs[0].systems):
         totals = _totals(runs, name)
         if len(totals) - 1 > shared.limits.slices:
             raise UsageError(
@@ -235,10 +237,24 @@ def merged_run(
             )
         corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
         slices[name] = dict(zip(totals, slice_results(benchmark, confidence, keyed, corpus, clustered), strict=True))
-    coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
-    # A column that exists in one of them is not missing from all.
-    warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
-    return Run.finalized(configuration, slices, coverages, worst, causes, warnings)
+    coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in runs[0].systems}
+    return Run.finalized(configuration, slices, coverages, worst, causes, _warnings(configuration, runs))
+
+
+def _warnings(configuration: Configuration, runs: Sequence[Run]) -> list[str]:
+    """Returns the warnings that do not follow from sums: about columns without a value, and the rare repeats of a run.
+
+    Only a run knows the counts of its repeats, so its warning has its path.
+    """
+    # A column that exists in one of them is not missing from all; without samples, none is known.
+    asked = [run.summary.warnings for run in runs if _has_samples(run)]
+    absent = [without_values(configuration, column) for column in configuration.truth_columns()]
+    rare = [f"{run.path}: {line}" for run in runs for line in run.summary.warnings if RARE_REPEATS in line]
+    return [*(line for line in absent if asked and all(line in each for each in asked)), *rare]
+
+
+def _has_samples(run: Run) -> bool:
+    return any(system.measured_samples("wrong") for system in run.systems.values())
 
 
 def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:

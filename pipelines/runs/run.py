@@ -61,6 +61,7 @@ PAGE = "report.html"
 RUN = "run.json"
 LAYOUT = Layout((REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
 REPEATS_NAMED = SLICES_NAMED = 5
+RARE_REPEATS = "repeats that few samples have may be mistyped"
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """With fewer units than these, the interval of a metric is rough."""
 BOUND_TOLERANCE = 1e-9
@@ -176,8 +177,7 @@ class Run:
         summary = Summary(
             version=VERSION,
             intervals_method=METHODS if drawn.replicates else {},
-            # Merged runs may share such a line, and have it again together.
-            warnings=list(dict.fromkeys([*warnings, *own])),
+            warnings=[*warnings, *own],
             ranking=rank({name: each.values for name, each in systems.items()}, benchmark.ranking_metrics()),
             systems=systems,
             **common,
@@ -196,9 +196,7 @@ class Run:
         run.sums = RunSums(format=SUMS_FORMAT, unit_bits=FRACTION_BITS, bootstrap=bootstrap, systems=sums, **common)
         if (places := rank_with_ties(run)) is None:
             return run
-        # Merged runs may share such a line, too.
-        warnings = list(dict.fromkeys([*summary.warnings, *places.warnings]))
-        return run.changed(ranking_by=places.document(), warnings=warnings)
+        return run.changed(ranking_by=places.document(), warnings=[*summary.warnings, *places.warnings])
 
     @classmethod
     def read(cls, path: str, *, sums: bool = False) -> Run:
@@ -493,7 +491,7 @@ def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
         return []
     examples = ", ".join(f"{label} has {count:g}" for label, count in [*rare.items()][:REPEATS_NAMED])
     most = f"the most frequent has {max(counts.values()):g} predictions with a ground truth"
-    told = f"repeats that few samples have may be mistyped: {examples}; {most}; samples without one miss a prediction"
+    told = f"{RARE_REPEATS}: {examples}; {most}; samples without one miss a prediction"
     return [f"the {predictions_of(system)}: {told}"]
 
 

@@ -191,6 +191,20 @@ def test_a_repeat_that_few_samples_have_is_warned_of(tmp_path: Path) -> None:
     assert scorer.compute().warnings == beamscore.evaluate("toy", TRUTHS, predictions(), repeats=True).warnings
 
 
+def test_merged_runs_warn_of_the_rare_repeats_of_each_and_of_columns_that_none_has(tmp_path: Path) -> None:
+    """A run without records has neither, and hides none."""
+    given, runs = predictions(), []
+    given[1]["repeat"] = given[61]["repeat"] = "l1"
+    for name, first, last in (("none", 0, 0), ("first", 0, 20), ("second", 20, 40)):
+        part = given[3 * first : 3 * last]
+        runs.append(scored(tmp_path / name, part, "--slice", "absent", truths=TRUTHS[first:last]).output)
+    assert command("merge", *runs, "--output", tmp_path / "out", "--quiet", "--no-html")[0] == 0
+    column, *rare = Run(0, "", "", tmp_path / "out").summary["warnings"]
+    assert column.startswith("no ground-truth record has a value in the column absent, ")
+    told = "{}: the predictions: repeats that few samples have may be mistyped: l1 has 1; the most frequent has 20 "
+    assert [line.partition("predictions with")[0] for line in rare] == [told.format(each) for each in runs[1:]]
+
+
 def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tmp_path: Path) -> None:
     gate = {"not_worse_than": "baseline", "margin": 0.01}
     gates = json.dumps({"exact_match.pass_at[3]": gate, "exact_match.spread": {"maximum": 0.5}})
