@@ -13,7 +13,7 @@ the end of a week of looks, the gate can also fail on the mean of the last runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ from .run import Run
 from .sides import MeasuredSide, apart, attributable_shift, side_of
 
 NIGHTS = 365
+RUNS_NAMED = 3
 _ONLY_LOOK = "would fail with looks: 1, but not with looks: {}"
 _NO_INTERVAL = (
     "fewer than half of the replicates have a value, all values are the same, there are no replicates, or the metric "
@@ -204,7 +205,7 @@ class _GateEvaluator:
 
     def _compare(self) -> Iterator[_Check]:
         """Yields the checks of the paired difference from the baseline or the other system."""
-        theirs, ours = self._reference(), self._side(self.run, self.system, "")
+        theirs, ours = self._reference(), self._side(self.run, self.system, "this run")
         if isinstance(theirs, str):
             yield _invalid(theirs)
             return
@@ -344,7 +345,7 @@ class _GateEvaluator:
         sides, lacking = dict[str, MeasuredSide](), []
         for run in [*earlier, self.run]:
             name = self.system if run is self.run else run.system_for(self.system)
-            side = None if name is None else ours if run is self.run else self._side(run, name, "")
+            side = None if name is None else ours if run is self.run else self._side(run, name, run.path)
             if name is None or side is None or side.measured.values.get(self.metric) is None:
                 lacking.append(run.path)
             else:
@@ -363,11 +364,19 @@ class _GateEvaluator:
         best = max(map(self.spec.signed_value, paired.interval))
         shifts = [attributable_shift(self.configuration, self.metric, side, theirs) for side in sides.values()]
         if best + fmean(shift for shift, _ in shifts) < self.limit:
-            yield _Check("fail", f"{text}{self._worse}")
+            yield _Check("fail", f"{text}{self._worse}; {self._worst_of(sides.values())}")
         elif best < self.limit:
-            yield _Check("inconclusive", f"{text}; {max(shifts)[1]}, which may look like a loss{margin}")
+            reason = f"{max(shifts)[1]}, which may look like a loss{margin}"
+            yield _Check("inconclusive", f"{text}; {reason}; {self._worst_of(sides.values())}")
         else:
             yield _Check("pass", f"{text}, no loss shown{margin}")
+
+    def _worst_of(self, sides: Iterable[MeasuredSide]) -> str:
+        """Returns the runs with the lowest values of a mean, as text: one bad night may fail its whole week."""
+        values = [(side.measured.values[self.metric] or 0.0, side.name) for side in sides]
+        values.sort(key=lambda each: self.spec.signed_value(each[0]))
+        shown = ", ".join(f"{name} ({value:.4g})" for value, name in values[:RUNS_NAMED])
+        return f"the worst of them: {shown}{', ...' * (len(values) > RUNS_NAMED)}"
 
 
 def _invalid(reason: str) -> _Check:

@@ -313,13 +313,14 @@ def test_the_mean_of_a_week_of_looks_may_fail_where_no_night_does(
 
 
 def test_in_the_mean_runs_with_equal_predictions_of_a_system_count_once() -> None:
-    """(330 + 336 + 338) / 3 / 400 - 0.8 = 0.03667, however often 330 were right by the same predictions."""
+    """(310 + 304 + 302) / 3 / 400 - 0.8 = -0.03667, however often 310 were right by the same predictions."""
     against = baseline(320)
-    earlier = {number: run_of({"ours": {"": part(right)}}) for number, right in enumerate([330] * 5 + [336], start=1)}
+    earlier = {number: run_of({"ours": {"": part(right)}}) for number, right in enumerate([310] * 5 + [304], start=1)}
     earlier[2] = run_of({name: {"": part(0)} for name in ("theirs", "others")})
     against.judged = JudgedRuns({str(number): number for number in range(7)}, earlier)
-    reason = verdict(Gate(not_worse_than="baseline", looks=30), part(338), against).reason
-    assert "the mean of 3 of the last 7 runs (last did not measure it) is +0.03667 (" in reason
+    reason = verdict(Gate(not_worse_than="baseline", looks=30), part(302), against).reason
+    assert "the mean of 3 of the last 7 runs (last did not measure it) is -0.03667 (" in reason
+    assert reason.endswith(", worse; the worst of them: this run (0.755), last (0.76), last (0.775)")
 
 
 def test_predictions_of_a_week_that_was_not_read_are_not_judged_by_half() -> None:
