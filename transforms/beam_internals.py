@@ -122,8 +122,20 @@ shared_clients = Shared(_shared_clients)
 
 @lru_cache(maxsize=8)
 def _shared(options: Any) -> Any:
-    """Returns the client of boto3 for some options, the same client for the same object."""
-    return _BeamClient(options).client
+    """Returns the client of boto3 for some options, the same client for the same object.
+
+    Raises OSError if it has no credentials: Beam would repeat each of its requests for minutes.
+    """
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        client = _BeamClient(options).client
+        # It is signed, and not sent.
+        client.generate_presigned_url("list_buckets")
+    except BotoCoreError as error:
+        advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with the AWS CLI"
+        raise OSError(f"no credentials for S3: {error}; {advice}") from error
+    return client
 
 
 _BeamClient: Any = boto3_client.Client

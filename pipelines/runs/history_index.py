@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
-from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree
+from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree, reason_of
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError, error_line
 from .causes import unscored_of
@@ -55,7 +55,7 @@ def index_runs(folder: str) -> tuple[Any, list[str]]:
     try:
         runs = find_runs(folder)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{folder}: cannot be listed: {error_line(error)}") from error
+        raise UsageError(f"{folder}: cannot be listed: {reason_of(error)}") from error
     unreadable, copies, tables = list[str](), list[str](), dict[tuple[str, str], Any]()
     by_id: dict[str, list[tuple[str, str, Any]]] = {}
     with concurrent.futures.ThreadPoolExecutor(READERS) as threads:

@@ -24,6 +24,7 @@ from ...metrics.version import VERSION
 from ...transforms.hashes import fingerprint_text
 from ...transforms.io.field_map import WITH_FIELDS, column_counter
 from ...transforms.io.publication import Layout, Published, find_published
+from ...transforms.io.storage import reason_of
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.repeats import labels_of, paired_of
 from ...transforms.rows import EarlierRows
@@ -391,7 +392,7 @@ def open_result(output: str) -> Published:
     try:
         published = find_published(output, LAYOUT)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{output}: no finished run can be read here ({error_line(error)})") from error
+        raise UsageError(f"{output}: no finished run can be read here ({reason_of(error)})") from error
     if published is None:
         path = posixpath.join(output, SUMMARY)
         raise UsageError(f"{path}: no finished run is here (no such file); give the --output folder of a run")

@@ -316,3 +316,16 @@ def test_runs_over_parts_merge_to_the_run_over_all(store: Store) -> None:
     found, whole = (document(store, f"{name}/summary.json") for name in ("merged", "all"))
     assert (found["systems"], found["fingerprint"]) == (whole["systems"], whole["fingerprint"])
     assert len({key.split("/")[2] for key in store.files() if key.startswith("merged/.runs/")}) == 1
+
+
+@pytest.mark.usefixtures("s3")
+def test_s3_without_credentials_is_one_line_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beam would repeat each request for minutes."""
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    why = "no credentials for S3: Unable to locate credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+    sides = ("--ground-truth=s3://b/t.jsonl", "--predictions=p.jsonl", f"--output={tmp_path}")
+    assert f"--ground-truth s3://b/t.jsonl: cannot be listed: {why}" in runs.refused("evaluate", "toy", *sides)
+    assert f"s3://b/runs: cannot be listed: {why}" in runs.refused("history", "s3://b/runs")
+    assert f"s3://b/run: no finished run can be read here ({why}" in runs.refused("gate", "s3://b/run")
