@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.test_docs_examples import DOCS, blocks
 EXAMPLE = next(block for block in blocks(DOCS / "how-to" / "new_benchmark.md") if "class WER" in block)
 TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(150)]
 HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(138)]
+CASE = Enum("CASE", "A B")
 EXACT = 'ratio(sums["exact"], sums["samples"])'
 # Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; 138 are 23 times 6. 12 samples lack a
 # reading of 3 words.
@@ -312,10 +314,10 @@ def test_a_value_outside_of_the_declared_bounds_is_warned_of() -> None:
 
 
 def test_the_values_of_an_option_that_is_an_enum_are_named() -> None:
-    edit(
-        "case_sensitive: bool = False", "case: Case = Case.FOLD", "import enum\nCase = enum.Enum('Case', 'KEEP FOLD')\n"
-    )
-    assert "case: found 'keep'; allowed: 1, 2" in refused(*PERFECT, "run", "--set", "case=keep")
+    edit("_sensitive: bool = False", "_sensitive: Case = Case.B", "from enum import Enum\nCase = Enum('C', 'A B')\n")
+    assert "sensitive: found 'keep'; allowed: 1, 2" in refused(*PERFECT, "run", "--set", "case_sensitive=keep")
+    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS, options={"case_sensitive": CASE.A})
+    assert result.values["exact_match"] == 1
 
 
 def test_a_cluster_refuses_a_file() -> None:

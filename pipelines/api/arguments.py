@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
@@ -91,7 +92,11 @@ def _options(options: Any, benchmark: str, kind: type[msgspec.Struct]) -> dict[s
 
 
 def plain(value: Any) -> Any:
-    """Returns a value as YAML would load it: NumPy numbers as Python numbers, collections other than text as lists."""
+    """Returns a value as YAML would load it: NumPy numbers as Python numbers, members of an enum as their values, and
+    collections other than text as lists.
+    """
+    if isinstance(value, Enum):
+        return plain(value.value)
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     if hasattr(value, "tolist"):

@@ -61,7 +61,8 @@ def _fractions(text: str) -> dict[str, Fraction]:
             (name.strip(), Fraction(number)) for name, _, number in (each.partition("=") for each in text.split(","))
         ]
     except (ValueError, ArithmeticError) as error:
-        raise UsageError(f"--fractions {text}: {error}; give NAME=X,... that add up to 1") from error
+        reason = "division by zero" if isinstance(error, ZeroDivisionError) else error
+        raise UsageError(f"--fractions {text}: {reason}; give NAME=X,... that add up to 1") from error
     fractions = dict(parts)
     if len(fractions) < len(parts) or "" in fractions:
         raise UsageError(f"--fractions {text}: each part needs a name of its own")

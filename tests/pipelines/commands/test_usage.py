@@ -122,7 +122,7 @@ USAGE = {
     "SPLIT --fractions a=0.5,b=0.4": "--fractions a=0.5,b=0.4: must be at least 0 and add up to 1",
     "SPLIT --fractions a=0.5,a=0.5": "--fractions a=0.5,a=0.5: each part needs a name of its own",
     "SPLIT --fractions a": "--fractions a: Invalid literal for Fraction: ''; give NAME=X,...",
-    "SPLIT --fractions a=1/0": "--fractions a=1/0: ",
+    "SPLIT --fractions a=1/0": "--fractions a=1/0: division by zero; give ",
     "SPLIT --folds 0": "argument --folds: must be a whole number of at least 1",
     "SPLIT --column sample_id": "--column sample_id: the split needs a column of its own",
     "SPLIT --column page --group page": "--column page: the split needs a column of its own",
