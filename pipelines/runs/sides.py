@@ -128,7 +128,7 @@ def attributable_shift(
         if reason == OTHER_SAMPLES:
             share = (ours.left_out + theirs.left_out) / max(1, min(ours.samples, theirs.samples))
     for family in class_families(kind, metric) if share else ():
-        names = [name for name in ours.measured.denominators if family.covers(name)]
+        names = [name for name in ours.measured.denominators if name in ours.parts and family.covers(name)]
         excess = sum(relative_excess(name, ours.measured, theirs.measured) for name in names)
         share = max(share, excess / max(1, len(names)))
     return (share * spec_or_undeclared(kind, metric).reach if share else 0.0), reason

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -24,7 +25,10 @@ from beamscore.pipelines.config.settings import Configuration
 from beamscore.pipelines.runs import documents
 from beamscore.pipelines.runs.gates import decide, gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
+from beamscore.pipelines.runs.sides import MeasuredSide, attributable_shift, side_of
 from tests.finished_runs import SYSTEM, finished, row
+from tests.metrics.statistics.samples import measured
+from tests.plain_loop import make_benchmark
 
 REPLICATES = 200
 SAMPLES = 400
@@ -405,6 +409,49 @@ def test_a_bound_is_not_passed_where_a_rare_loss_may_not_show() -> None:
     assert verdict(Gate(0.7), part(10, 10)).verdict == "pass"
     # Of many that are wrong, the interval tells all.
     assert verdict(Gate(0.7581), part(320)).verdict == "pass"
+
+
+CHART = make_benchmark("chart")
+
+
+def charts(x: int, y: int, left_out: int, **changes: Any) -> MeasuredSide:
+    """Returns the side of a system with so many charts of two classes, and none of a third one."""
+    classes = "x" * x + "y" * y
+    found = measured(CHART, {f"{n}{kind}": {f"task1.confusion[{kind}|{kind}]": 1} for n, kind in enumerate(classes)})
+    found.denominators["task1.recall[z]"] = np.zeros(101)
+    side = side_of(CHART, "task1.macro_recall", baseline(x + y, x + y, 0, left_out), "ours", "", found)
+    assert side is not None
+    return side._replace(**changes)
+
+
+SAME_PREDICTIONS = {"predictions": "same"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "more", "shifts"),
+    [
+        # As many of y again are half of the mean over the classes. Its only chart is not in the first replicate.
+        ((91, 1, 1), (91, 2, 0), ({}, {}), (0.5, 0)),
+        ((90, 5, 5), (90, 10, 0), (SAME_PREDICTIONS, SAME_PREDICTIONS), (0.5, 0.5)),
+        ((90, 5, 5), (90, 10, 0), ({"predictions": None}, {"predictions": None}), (0.5, 0)),
+        # Of x too, but the share of the samples is larger.
+        ((45, 10, 45), (90, 10, 0), ({}, {}), (45 / 55, 0)),
+        ((90, 0, 10), (90, 10, 0), ({}, {}), (math.inf, math.inf)),
+        ((90, 10, 5), (90, 10, 5), ({}, {"predictions": "others"}), (0, 0)),
+        ((0, 0, 5), (0, 0, 5), ({}, {"predictions": "others"}), (math.inf, 0)),
+        # Of a slice with other samples, only those that were left out count, unless the predictions are the same.
+        ((45, 10, 45), (90, 10, 3), ({"truths": "a"}, {"truths": "b"}), (48 / 55, 0)),
+        ((90, 10, 0), (90, 10, 0), ({"truths": "a", **SAME_PREDICTIONS}, {"truths": "b", **SAME_PREDICTIONS}),
+         (math.inf, math.inf)),
+    ],
+)  # fmt: skip
+def test_what_samples_of_one_side_may_move_by_hand(ours: Any, theirs: Any, more: Any, shifts: Any) -> None:
+    sides = [charts(*counts, **changes) for counts, changes in zip((ours, theirs), more, strict=True)]
+    for missing, shift in zip(("exclude", "wrong"), shifts, strict=True):
+        checked = settings.check({"benchmark": "chart", "missing": missing}, "test")
+        assert attributable_shift(checked, "task1.macro_recall", *sides)[0] == pytest.approx(shift), missing
+        # A metric without bounds may move by any amount, or not at all.
+        assert attributable_shift(checked, "undeclared", *sides)[0] == (math.inf if shift else 0)
 
 
 def test_a_slice_that_holds_other_samples_does_not_pass_and_fails_by_other_predictions_alone() -> None:
