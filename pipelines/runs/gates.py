@@ -164,13 +164,10 @@ class _GateEvaluator:
             text += f" ({low} to {high})" if gate.judge == "interval" else ""
             limit = f"the {name} {bound:.{max(digits, 6)}g}"
             worst, best = sorted(sign * (end - bound) for end in ends)
-            if worst >= -ROUNDING and self._may_hide(value, sign, bound):
-                yield _Check(
-                    "inconclusive",
-                    f"{text} is {good} {limit}, but samples as few or as similar as these may hide a rare, large loss",
-                )
-            elif worst >= -ROUNDING:
-                yield _Check("pass", f"{text} is {good} {limit}")
+            if worst >= -ROUNDING:
+                hidden = ", but samples as few or as similar as these may hide a rare, large loss"
+                word: Word = "inconclusive" if self._may_hide(value, sign, bound) else "pass"
+                yield _Check(word, f"{text} is {good} {limit}{hidden * (word != 'pass')}")
             elif max(sign * (end - bound) for end in look) < -ROUNDING:
                 yield _Check("fail", f"{text} is {bad} {limit}")
             elif best < -ROUNDING:
@@ -187,13 +184,14 @@ class _GateEvaluator:
         if self.gate.judge == "point" or summary is None or low is None or high is None:
             return False
         error, units = summary.errors.get(self.metric), summary.units.get(self.metric, 0.0)
-        if error is None or units <= 1:
+        # No loss is beyond a bound of the metric itself.
+        if error is None or (bound <= low if sign > 0 else bound >= high):
             return False
         # At a bound, the interval is Wilson's, of a share of losses that none of the units shows.
         if min(value - low, high - value) <= ROUNDING:
             return False
         wider = widened_error(error, units, value - low if sign > 0 else high - value, None)
-        return wider > error and sign * (value - bound) < t_quantile(units, self.confidence) * wider - ROUNDING
+        return wider > error and sign * (value - bound) < t_quantile(units, self.confidence) * wider
 
     def _look_interval(self, value: float, value_interval: Interval) -> Interval:
         """Returns the interval of a value at the confidence that a failure needs."""

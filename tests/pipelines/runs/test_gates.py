@@ -317,14 +317,22 @@ def test_the_mean_of_a_week_of_looks_may_fail_where_no_night_does(
 
 
 def test_in_the_mean_runs_with_equal_predictions_of_a_system_count_once() -> None:
-    """(310 + 304 + 302) / 3 / 400 - 0.8 = -0.03667, however often 310 were right by the same predictions."""
-    against = baseline(320)
-    earlier = {number: run_of({"ours": {"": part(right)}}) for number, right in enumerate([310] * 5 + [304], start=1)}
-    earlier[2] = run_of({name: {"": part(0)} for name in ("theirs", "others")})
+    """(310 + 304 + 302) / 3 / 400 - 0.8 = -0.03667, however often 310 were right by the same predictions.
+
+    Of two runs, the predictions have no fingerprint. The others lack the system, the slice, and a value.
+    """
+    ours, unknown = ({"ours": {"kind=a": part(right, predictions=text)}} for right, text in ((310, ""), (304, None)))
+    lacking = [{"theirs": {"": part(0)}, "others": {"": part(0)}}, {"ours": {"": part(0)}},
+               {"ours": {"kind=a": part(0, 0, 0, 1)}}]  # fmt: skip
+    against = run_of({"ours": {"kind=a": part(320)}})
+    earlier = dict(enumerate(map(run_of, [ours, *lacking, ours, unknown]), start=1))
+    earlier[6].path = "night-6"
     against.judged = JudgedRuns({str(number): number for number in range(7)}, earlier)
-    reason = verdict(Gate(not_worse_than="baseline", looks=30), part(302), against).reason
-    assert "the mean of 3 of the last 7 runs (last did not measure it) is -0.03667 (" in reason
-    assert reason.endswith(", worse; the worst of them: this run (0.755), last (0.76), last (0.775)")
+    tonight = {"ours": {"kind=a": part(302, predictions=None)}}
+    key = {"exact_match @ kind=a": Gate(not_worse_than="baseline", looks=30)}
+    reason = evaluated(key, tonight, against)[0].reason
+    assert "the mean of 3 of the last 7 runs (last and last and last did not measure it) is -0.03667 (" in reason
+    assert reason.endswith(", worse; the worst of them: this run (0.755), night-6 (0.76), last (0.775)")
 
 
 def test_predictions_of_a_week_that_was_not_read_are_not_judged_by_half() -> None:
@@ -401,10 +409,16 @@ def test_a_bound_is_not_passed_where_a_rare_loss_may_not_show() -> None:
     for gate, word in (
         # t(19) sqrt(2) / 20 = 0.148.
         (Gate(0.852), "inconclusive"), (Gate(0.851), "pass"), (Gate(0.99, **POINT), "pass"),
-        (Gate(None, 0.99995), "pass"), (Gate(0.99999), "fail"),
+        (Gate(None, 0.99995), "pass"), (Gate(0.99999), "fail"), (Gate(0.9998), "inconclusive"),
     ):  # fmt: skip
         judged = verdict(gate, found)
         assert (judged.verdict, "a rare, large loss" in judged.reason) == (word, word == "inconclusive")
+    # One unit shows no loss at all, but none is beyond a bound of the metric; earlier versions kept no errors.
+    for gate, more, word in (
+        (Gate(0.5), {"units": {"exact_match": 1}}, "inconclusive"), (Gate(0.0), {"units": {"exact_match": 1}}, "pass"),
+        (Gate(None, 1.0), {"units": {"exact_match": 1}}, "pass"), (Gate(0.852), {"errors": {}}, "pass"),
+    ):  # fmt: skip
+        assert verdict(gate, changed(found, **more)).verdict == word
     # All of 10 that are right have Wilson's interval from 0.722, where t(9) sqrt(2) / 10 = 0.320.
     assert verdict(Gate(0.7), part(10, 10)).verdict == "pass"
     # Of many that are wrong, the interval tells all.
