@@ -94,7 +94,7 @@ def paired_differences(
         if difference is None or error is None or not spec.has_units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None, total=units)
             continue
-        wider, counted = error, None if differing is None else differing.get(name, 0)
+        wider, counted = error, (differing or {}).get(name)
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
             wider = widened_error(error, size, spec.width, counted)
@@ -185,7 +185,7 @@ def _detectable(error: float, units: float, confidence: float, width: float | No
 # something in the predictions says nothing if it differs.
 
 MIN_REPLICATES = 20
-"""No more replicates than this may be equal by chance."""
+"""Fewer replicates than this may be equal by chance."""
 
 
 def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured, samples: int = 0) -> bool | None:
@@ -212,7 +212,7 @@ def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Mea
 def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
     """Returns whether the denominators of a metric are equal in all replicates; None without enough data."""
     first, second = one.denominators.get(metric), other.denominators.get(metric)
-    if first is None or second is None or min(len(first), len(second)) <= MIN_REPLICATES:
+    if first is None or second is None or len(first) <= MIN_REPLICATES:
         return None
     return bool(np.array_equal(first, second)) if first[0] or second[0] else None
 

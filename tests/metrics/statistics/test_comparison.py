@@ -196,13 +196,21 @@ def test_whether_two_systems_have_the_same_samples(one: set[int], other: set[int
 
 
 def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothing() -> None:
-    one, nothing, few = toy({1: 1, 2: 0, 3: 1}), measured(TOY, {}), toy({1: 1, 2: 0}, 19)
+    one, nothing, few, enough = toy({1: 1, 2: 0, 3: 1}), measured(TOY, {}), toy({1: 1}, 19), toy({1: 1}, 20)
     other = replace(one, denominators={**one.denominators, "similarity": one.denominators["similarity"] + 1})
     assert [same_samples(TOY, "another", one, each) for each in (one, other)] == [True, False]
     # Those that count some of the samples of a metric, as that of documents does, say nothing of the others.
+    own, unlike, some = (
+        replace(one, denominators={**one.denominators, name: one.denominators["similarity"] * factor})
+        for name, factor in (("another", 2), ("another", 3), ("similarity", 1 / 3))
+    )
     assert [same_samples(TOY, "another", one, each, 4) for each in (one, other)] == [None, False]
-    assert [same_samples(TOY, "exact_match", each, each) for each in (few, nothing)] == [None, None]
-    assert same_samples(TOY, "similarity", nothing, toy({1: 1})) is False
+    assert [same_samples(TOY, "another", own, each, 4) for each in (own, unlike)] == [True, None]
+    assert [same_samples(TOY, "another", each, each, 3) for each in (one, some)] == [True, True]
+    assert [same_samples(TOY, "exact_match", each, each) for each in (few, nothing, enough)] == [None, None, True]
+    # The only sample is in the first replicate of some, and not of others.
+    for each in (toy({number: 1}) for number in range(9)):
+        assert same_samples(TOY, "similarity", nothing, each) is same_samples(TOY, "similarity", each, nothing) is False
     assert (paired.relative_excess("exact_match", nothing, one), paired.relative_excess("none", one, one)) == (
         math.inf,
         0,
