@@ -37,6 +37,10 @@ def _brackets_in_a_row(path: Path) -> None:
     pq.write_table(pa.table(columns), path, compression="zstd")
 
 
+def _almost_nan(path: Path) -> None:
+    pq.write_table(pa.table({"sample_id": ["s"], "text": [b"\xcb\x7f" * (7 << 20)]}), path)
+
+
 def _other_codec(code: int, path: Path) -> None:
     # In the metadata of each column chunk, the field before the number of its values.
     pq.write_table(TABLE, path, compression="zstd")
@@ -81,6 +85,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a record of 16 MB of backslashes": ("jsonl", _text(lambda: b"[" * 300 + b"\\" * (15 << 20))),
     "a record of 16 MB of keys": ("jsonl", _text(lambda: _record(**dict.fromkeys(map(str, range(10**6)), 1)))),
     "a text of 16 MB of brackets in a row": ("parquet", _brackets_in_a_row),
+    "14 MB of the beginnings of NaN in a row": ("parquet", _almost_nan),
 }
 
 

@@ -367,16 +367,18 @@ def _has_no_json(record: Mapping[str, Any], scored: Collection[str] | None) -> b
     for name, value in record.items():
         # pandas writes a missing value as NaN, but only in place of the whole value.
         may_be_nan = isinstance(value, float) or (scored is not None and name not in scored)
-        if _has_float(value, math.isinf if may_be_nan else _is_no_number):
+        if has_float(value, math.isinf if may_be_nan else is_no_number):
             return True
     return False
 
 
-def _is_no_number(value: float) -> bool:
+def is_no_number(value: float) -> bool:
+    """Returns whether a float is NaN or infinite."""
     return not math.isfinite(value)
 
 
-def _has_float(value: Any, kind: Callable[[float], bool]) -> bool:
+def has_float(value: Any, kind: Callable[[float], bool]) -> bool:
+    """Returns whether a value of JSON is, or has within, a float of this kind."""
     left = [value]
     while left:
         value = left.pop()

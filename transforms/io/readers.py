@@ -24,6 +24,8 @@ from .field_map import (
     SAMPLE_ID,
     FieldMap,
     SideColumns,
+    has_float,
+    is_no_number,
     plain_value,
     plain_values,
     record_json,
@@ -367,7 +369,7 @@ class RowsOfBatch:
 
     def __init__(self, columns: SideColumns, limits: RecordLimits) -> None:
         self._limits = limits
-        self._fields = columns.fields
+        self._fields, self._scored = columns.fields, columns.scored
         # A field that is a column is parsed with its column, a field within a column after its value is extracted.
         paths = {name: columns.fields.path_of(name) for name in columns.structured}
         self._structured = {path[0] for path in paths.values() if len(path) == 1}
@@ -416,7 +418,7 @@ class RowsOfBatch:
                         self._parse(record, name)
                 elif problem := nesting_problem(msgspec.json.encode(value, enc_hook=plain_value), self._limits.depth):
                     raise ValueError(f"field {name} {problem}")
-            payload, encoding = _encoded(record)
+            payload, encoding = _encoded(record, self._scored)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
             return Row(number, sample_id, error=str(error) or type(error).__name__)
         if len(payload) > self._limits.record_bytes:
@@ -438,12 +440,24 @@ class RowsOfBatch:
             record[name] = value
 
 
-def _encoded(record: dict[str, Any]) -> tuple[bytes, Encoding]:
-    """Returns a record as MessagePack, or as JSON if an integer has more than 64 bits."""
+_MAYBE_NO_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+"""A float of MessagePack with the exponent of NaN and infinity; or, rarely, bytes of anything else."""
+
+
+def _encoded(record: dict[str, Any], scored: Collection[str]) -> tuple[bytes, Encoding]:
+    """Returns a record as MessagePack, or as JSON if an integer has more than 64 bits.
+
+    Raises ValueError if a field of `scored` has a NaN or an infinite number.
+    """
     try:
-        return msgspec.msgpack.encode(record, enc_hook=plain_value), MSGPACK
+        payload = msgspec.msgpack.encode(record, enc_hook=plain_value)
     except OverflowError:
-        return record_json(record, scored=()), JSON
+        return record_json(record, scored=scored), JSON
+    if _MAYBE_NO_NUMBER.search(payload):
+        for name, value in msgspec.msgpack.decode(payload).items():
+            if name in scored and has_float(value, is_no_number):
+                raise ValueError(f"field {name}: NaN and Infinity are not JSON")
+    return payload, MSGPACK
 
 
 def too_large(size: int, limit: int) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 import beamscore
 from tests.runs import command, write_lines
+from tests.transforms.samples import store
 
 TRUTHS: list[dict[str, Any]] = [{"sample_id": n, "text": "x" * n, "kind": n % 2} for n in range(4)]
 PREDICTIONS: list[dict[str, Any]] = [{"sample_id": str(n), "text": "x" * n} for n in range(4)]
@@ -77,14 +78,21 @@ def test_numbers_of_numpy_are_numbers_and_a_setting_is_no_option() -> None:
         beamscore.evaluate("toy", TRUTHS, PREDICTIONS, options={"missing": "exclude"})
 
 
-@pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
-def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan_is_absent(form: Any) -> None:
+@pytest.mark.parametrize("form", [list, pa.Table.from_pylist, "parquet"])
+def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan_is_absent(
+    form: Any, tmp_path: Path
+) -> None:
     def rules(value: Any, **more: Any) -> list[dict[str, Any]]:
         rule = {"id": 1, "matches": 1.0, "properties": {"a": 1.0, "b": value}, "centerlines": [1]}
         return [{"sample_id": "a", "rules": [rule], **more}]
 
     def evaluated(truths: Any, predictions: Any, **more: Any) -> beamscore.Result:
-        return beamscore.evaluate("traffic_rules", form(truths), form(predictions), replicates=0, **more)
+        sides: list[Any] = [truths, predictions]
+        if form == "parquet":
+            sides = [store(tmp_path / f"{number}.parquet", each) for number, each in enumerate(sides)]
+        else:
+            sides = [form(each) for each in sides]
+        return beamscore.evaluate("traffic_rules", *sides, replicates=0, **more)
 
     for value in (math.inf, -math.inf, np.float32("inf"), math.nan, np.float32("nan")):
         with pytest.warns(UserWarning, match="1 prediction record rejected"):
