@@ -156,8 +156,8 @@ class Record(NamedTuple):
     problem: str
 
 
-def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Record]:
-    """Yields the records of a text, except blank lines.
+def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = "") -> Iterator[Record]:
+    """Yields the records of a text, except blank lines. limit: what the problem of a long line says of `longest`.
 
     Only a field that starts with a quote is quoted: in it two quotes mean one, and delimiters and line ends are text.
     Raises ValueError if a quote is not closed, or if a value or a line is longer than `longest`.
@@ -169,7 +169,7 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Rec
         nonlocal position, taken, count
         while line := stream.readline(longest + 1):
             if len(line) > longest:
-                raise ValueError(f"line {number + count} is longer than {longest} bytes")
+                raise ValueError(f"line {number + count} is longer than {longest} bytes{limit}")
             if number + count == 1 and line.startswith(BOM):
                 line, position = line.removeprefix(BOM), len(BOM)
             taken += line
@@ -211,22 +211,23 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
     names = header_of(file, columns.fields)
     used_columns = [(index, name) for index, name in enumerate(names) if columns_read is None or name in columns_read]
     with open_text(file) as stream:
-        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes)
+        limit = f", {LIMITS_PER_VALUE} times the {limits.record_bytes} of limits.record_bytes"
+        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes, limit)
         next(records, None)
         for record in records:
-            position, line, size = record.position, record.line, len(record.text)
-            problem = record.problem
+            position, size, problem = record.position, len(record.text), record.problem
             if not problem and len(record.fields) != len(names):
                 problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
             if size > limits.record_bytes:
-                message = too_large(size, limits.record_bytes)
-                yield Row(position, None, error=message, cause="too_large", line=line)
+                row = Row(position, None, error=too_large(size, limits.record_bytes), cause="too_large")
             elif problem:
-                shown = msgspec.msgpack.encode(record.text[:MAX_QUARANTINED_LENGTH].decode("utf-8", "replace"))
-                yield Row(position, None, shown, error=problem, line=line)
+                row = Row(position, None, error=problem)
             else:
                 row = rows.of_text(position, {name: record.fields[index] for index, name in used_columns})
-                yield msgspec.structs.replace(row, line=line)
+            payload = row.payload
+            if row.error is not None:
+                payload = msgspec.msgpack.encode(record.text[:MAX_QUARANTINED_LENGTH].decode("utf-8", "replace"))
+            yield msgspec.structs.replace(row, line=record.line, payload=payload)
 
 
 def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]:
