@@ -80,7 +80,7 @@ class ScoredSample(msgspec.Struct, frozen=True):
     unit: what the bootstrap draws, the sample_id or the cluster.
     coverage: what the sample adds to the coverage counts.
     slices, slice_values: the slices that the sample belongs to, and the values of the columns behind them; None if
-    the ground truth could not be decoded.
+    these could not be decoded, or make too many slices.
     statistics: None if the sample was not scored; the metrics are empty then, and the details null.
     truth_hash, prediction_hash: see transforms.hashes; None if a record is missing or cannot be decoded.
     """
@@ -143,15 +143,21 @@ class ScoredBatch:
         """Adds the quarantine entry of a record."""
         self.quarantine.append(quarantined(record, self.names, sample_id, "score", cause, message))
 
-    def reject_truth(self, sample: PairedSample, message: str) -> None:
-        """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched."""
+    def reject_truth(
+        self, sample: PairedSample, message: str, unit: str, slices: tuple[Slice, ...], values: tuple[Any, ...] | None
+    ) -> None:
+        """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched.
+
+        unit, slices, values: the unit, slices and slice_values of ScoredSample.
+        """
         self.reject(sample.truth, sample.sample_id, "invalid", message)
         for system, record in sample.by_system:
             if record is not None:
                 self.reject(record, sample.sample_id, "unmatched", _TRUTH_REJECTED)
             status = "unmatched" if record is not None else None
             counts = status_counts("rejected", status)
-            self.samples.append(ScoredSample(sample.sample_id, system, "rejected", status, sample.sample_id, counts))
+            known = status, unit, counts, slices, values
+            self.samples.append(ScoredSample(sample.sample_id, system, "rejected", *known))
 
     def add(self, sample: DecodedSample, outcome: Outcome) -> None:
         """Adds a sample, and the quarantine entries of its rejected records."""
@@ -196,17 +202,20 @@ class BatchDecoder:
 
     def _decode(self, sample: PairedSample, batch: ScoredBatch) -> Iterator[DecodedSample]:
         plan, sample_id = self.plan, sample.sample_id
+        unit, slices = sample_id, tuple[Slice, ...]()
+        slice_values: tuple[Any, ...] | None = None
         try:
-            truth = sample.truth.decode(plan.benchmark.truth_type)
+            # First what is known of the sample even if its ground truth is no record of the benchmark.
             cells = tuple(map(json_value, self._columns.read(sample.truth)))
-            slice_values = cells[: len(plan.slicing.columns)]
-            slices = plan.slicing.of(slice_values)
+            values = cells[: len(plan.slicing.columns)]
+            slices, slice_values = plan.slicing.of(values), values
+            if plan.cluster is not None:
+                unit = cluster_unit(cells[self._column_names.index(plan.cluster)], sample_id)
+            truth = sample.truth.decode(plan.benchmark.truth_type)
         except _NOT_DECODED as error:
-            batch.reject_truth(sample, error_text(error))
+            batch.reject_truth(sample, error_text(error), unit, slices, slice_values)
             return
-        truth_hash, unit = record_hash(truth), sample_id
-        if plan.cluster is not None:
-            unit = cluster_unit(cells[self._column_names.index(plan.cluster)], sample_id)
+        truth_hash = record_hash(truth)
         for system, record in sample.by_system:
             prediction = None
             if record is not None:

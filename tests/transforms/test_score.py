@@ -202,10 +202,12 @@ def test_slices_have_the_columns_and_values_of_the_ground_truth_as_they_are() ->
     truth = {"text": "x", "tags": ["a", 1.0, None], "source": "web", "unused": 1}
     samples = [sample("a", truth, "x"), sample("b", "x", "x"), sample("c", {"text": 1, "source": "web"}, "x")]
     found = {each.sample_id: each for each in score(samples, columns=("tags", "source", "text"))[0]}
-    values = {"a": (["a", 1, None], "web", "x"), "b": (None, None, "x"), "c": None}
+    values = {"a": (["a", 1, None], "web", "x"), "b": (None, None, "x"), "c": (None, "web", 1)}
     assert {name: each.slice_values for name, each in found.items()} == values
     of_b = [Slice(("tags",), ("null",)), Slice(("source",), ("null",)), Slice(("text",), ("x",))]
-    assert (list(found["b"].slices), found["c"].slices) == (of_b, ())
+    assert list(found["b"].slices) == of_b
+    # A ground truth that is rejected is in its slices.
+    assert [each.values for each in found["c"].slices] == [("null",), ("web",), ("1",)]
     assert [each.values for each in found["a"].slices] == [("a",), ("1",), ("null",), ("web",), ("x",)]
 
 
