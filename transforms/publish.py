@@ -82,21 +82,21 @@ def quarantine_line(entry: Quarantined) -> bytes:
 
 
 class CountCauses(beam.PTransform):
-    """Input: Quarantined. Output: CauseCount, one for each side, stage and cause."""
+    """Input: Quarantined. Output: CauseCount, one for each group."""
 
     def expand(self, entries: beam.PCollection) -> beam.PCollection:
         """Counts by cause."""
         return (
             entries
-            | "ByCause" >> beam.Map(by_cause).with_output_types(tuple[tuple[str, str, str], CauseCount])
+            | "ByCause" >> beam.Map(by_cause).with_output_types(tuple[tuple[str, str, str, str], CauseCount])
             | "Count" >> beam.CombinePerKey(merge_causes)
             | "Counts" >> beam.Values()
         )
 
 
-def by_cause(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
-    """Returns the side, stage and cause of an entry, and the count of it alone."""
-    return (entry.side, entry.stage, entry.cause), CauseCount(1, (entry,))
+def by_cause(entry: Quarantined) -> tuple[tuple[str, str, str, str], CauseCount]:
+    """Returns the group of an entry, and the count of it alone."""
+    return entry.group, CauseCount(1, (entry,))
 
 
 def merge_causes(counts: Iterable[CauseCount]) -> CauseCount:

@@ -224,7 +224,7 @@ Cause = Literal[
 ]
 
 
-class Quarantined(msgspec.Struct, frozen=True):
+class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
     """A record that was not scored, and why: one line of DIR/quarantine."""
 
     side: str
@@ -240,6 +240,13 @@ class Quarantined(msgspec.Struct, frozen=True):
     error: str
     text: str
     """The beginning of the record."""
+    system: str = ""
+    """Of a ground truth of several systems: the one that it could not be scored with; empty if it is for all."""
+
+    @property
+    def group(self) -> tuple[str, str, str, str]:
+        """What entries of the same cause share."""
+        return self.side, self.stage, self.cause, self.system
 
     def to_bytes(self) -> bytes:
         """Returns the line of JSON without its end."""
@@ -248,16 +255,15 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """How many entries of the quarantine share side, stage and cause, and the first MAX_EXAMPLES of them by place."""
+    """How many entries of the quarantine share their `group`, and the first MAX_EXAMPLES of them by place."""
 
     count: int = 0
     examples: tuple[Quarantined, ...] = ()
 
     @property
-    def order(self) -> tuple[int, str, str, str]:
-        """The sort key of causes: the most frequent first, ties by side, stage and cause."""
-        first = self.examples[0]
-        return -self.count, first.side, first.stage, first.cause
+    def order(self) -> tuple[int, tuple[str, str, str, str]]:
+        """The sort key of causes: the most frequent first, ties by their group."""
+        return -self.count, self.examples[0].group
 
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""
@@ -266,12 +272,18 @@ class CauseCount:
 
 
 def quarantined(
-    encoded: EncodedRecord, names: Sequence[str], sample_id: str | None, stage: Stage, cause: Cause, error: str
+    encoded: EncodedRecord,
+    names: Sequence[str],
+    sample_id: str | None,
+    stage: Stage,
+    cause: Cause,
+    error: str,
+    system: str = "",
 ) -> Quarantined:
     """Returns the quarantine entry of a record. names: of the systems."""
     at, side = encoded.origin, side_name(encoded.side, names)
     place = at.path, at.position, at.line or None
-    return Quarantined(side, sample_id, *place, stage, cause, writable(error), encoded.text())
+    return Quarantined(side, sample_id, *place, stage, cause, writable(error), encoded.text(), system)
 
 
 def writable(text: str) -> str:

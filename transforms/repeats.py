@@ -136,8 +136,7 @@ def score_batch(
     decoded = decoder.decode(samples, batch)
     known: list[Outcome | None] = [None] * len(decoded) if plan.reuse is None else plan.reuse.find(samples, decoded)
     scored = iter(score([each.pair for each, outcome in zip(decoded, known, strict=True) if outcome is None]))
-    for sample, outcome in zip(decoded, known, strict=True):
-        batch.add(sample, next(scored) if outcome is None else outcome)
+    batch.add(decoded, [next(scored) if outcome is None else outcome for outcome in known])
     if repeats is not None:
         samples, batch.samples = repeats.fold(samples, batch.samples)
     return samples, batch

@@ -139,9 +139,9 @@ class ScoredBatch:
     samples: list[ScoredSample] = field(default_factory=list)
     quarantine: list[Quarantined] = field(default_factory=list)
 
-    def reject(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> None:
-        """Adds the quarantine entry of a record."""
-        self.quarantine.append(quarantined(record, self.names, sample_id, "score", cause, message))
+    def reject(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str, system: str = "") -> None:
+        """Adds the quarantine entry of a record. system: see Quarantined."""
+        self.quarantine.append(quarantined(record, self.names, sample_id, "score", cause, message, system))
 
     def reject_truth(
         self, sample: PairedSample, message: str, unit: str, slices: tuple[Slice, ...], values: tuple[Any, ...] | None
@@ -159,23 +159,35 @@ class ScoredBatch:
             known = status, unit, counts, slices, values
             self.samples.append(ScoredSample(sample.sample_id, system, "rejected", *known))
 
-    def add(self, sample: DecodedSample, outcome: Outcome) -> None:
-        """Adds a sample, and the quarantine entries of its rejected records."""
-        sample_id, prediction = sample.pair.sample_id, sample.prediction
-        was_decoded = sample.pair.prediction is not None
-        prediction_status = status_of_prediction(outcome, prediction is not None, was_decoded)
-        if prediction is not None and outcome.prediction_rejected is not None:
-            self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
-        if outcome.rejected is not None:
-            cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
-            message = outcome.rejected.message
-            suffix = f" (with the prediction of {self.names[sample.unscored.system]})" if len(self.names) > 1 else ""
-            self.reject(sample.truth, sample_id, cause, message + suffix)
-            if prediction is not None and prediction_status == "unmatched":
-                self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
-            elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
-                self.reject(prediction, sample_id, cause, message)
-        self.samples.append(sample.scored(outcome, prediction_status))
+    def add(self, samples: Sequence[DecodedSample], outcomes: Sequence[Outcome]) -> None:
+        """Adds the samples of a batch, and the quarantine entries of their rejected records.
+
+        A ground truth at fault has one entry. One that could not be scored has one for each system, unless that has
+        another repeat which was not rejected.
+        """
+        results = [*zip(samples, outcomes, strict=True)]
+        kept = {(each.pair.sample_id, each.unscored.system) for each, outcome in results if outcome.rejected is None}
+        truths = set[tuple[str, str]]()
+        for sample, outcome in results:
+            sample_id, number, prediction = sample.pair.sample_id, sample.unscored.system, sample.prediction
+            was_decoded = sample.pair.prediction is not None
+            prediction_status = status_of_prediction(outcome, prediction is not None, was_decoded)
+            if prediction is not None and outcome.prediction_rejected is not None:
+                self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
+            if outcome.rejected is not None:
+                cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
+                message = outcome.rejected.message
+                system = self.names[number] if cause == "failed" and len(self.names) > 1 else ""
+                is_lost = cause == "invalid" or (sample_id, number) not in kept
+                if is_lost and (sample_id, system) not in truths:
+                    truths.add((sample_id, system))
+                    suffix = f" (with the prediction of {system})" if system else ""
+                    self.reject(sample.truth, sample_id, cause, message + suffix, system)
+                if prediction is not None and prediction_status == "unmatched":
+                    self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
+                elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
+                    self.reject(prediction, sample_id, cause, message)
+            self.samples.append(sample.scored(outcome, prediction_status))
 
 
 def hash_of(record: EncodedRecord, kind: type[msgspec.Struct]) -> str | None:

@@ -181,7 +181,8 @@ def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, do
 def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
     """Returns the row of a quarantine cause; its examples link to the samples that it cost."""
     (cause,) = quarantine_causes([cause_count])
-    system = None if cause.side == "ground_truth" else systems.index(cause.side)
+    name = cause.system or cause.side
+    system = None if name == "ground_truth" else systems.index(name)
     examples: list[doc.Cell] = []
     for entry, record in zip(cause_count.examples, cause.examples, strict=True):
         # The sample of an unpaired prediction is unknown, unless its ground truth was rejected.

@@ -50,14 +50,15 @@ class QuarantinedRecord(msgspec.Struct, frozen=True):
     error: str
 
 
-class QuarantineCause(msgspec.Struct, frozen=True):
-    """How many records of a side were quarantined for the same cause, and the first of them."""
+class QuarantineCause(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many records were quarantined for the same cause, and the first of them. system: see Quarantined."""
 
     side: str
     stage: str
     cause: Cause
     records: int
     examples: Annotated[list[QuarantinedRecord], msgspec.Meta(min_length=1)]
+    system: str = ""
 
     def __str__(self) -> str:
         """Returns the cause and its remedy, such as `this is not JSON (p.jsonl:3); fix the record, or ...`."""
@@ -67,7 +68,9 @@ class QuarantineCause(msgspec.Struct, frozen=True):
 def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
     """Returns the causes in the form of run.json, in order."""
     return [
-        QuarantineCause(first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples])
+        QuarantineCause(
+            first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples], first.system
+        )
         for each in sorted(causes, key=lambda each: each.order)
         for first in each.examples[:1]
     ]
@@ -91,10 +94,14 @@ def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
 
 
 def most_frequent(
-    causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[str] = ("duplicate", "unmatched")
+    causes: Sequence[QuarantineCause],
+    system: str,
+    sides: Collection[str],
+    without: Collection[str] = ("duplicate", "unmatched"),
 ) -> QuarantineCause | None:
-    """Returns the cause with the most rejected records of these sides; the first on ties."""
-    candidates = (each for each in causes if each.side in sides and each.cause not in without)
+    """Returns the cause with the most rejected records of these sides, for a system; the first on ties."""
+    of_system = (each for each in causes if each.side in sides and each.system in ("", system))
+    candidates = (each for each in of_system if each.cause not in without)
     return max(candidates, key=lambda each: each.records, default=None)
 
 
@@ -104,10 +111,10 @@ def most_often(cause: QuarantineCause | None) -> str:
 
 
 def causes_of(entries: Iterable[Quarantined]) -> list[CauseCount]:
-    """Returns the number of quarantined records of each side, stage and cause."""
-    by_cause: defaultdict[tuple[str, str, str], list[Quarantined]] = defaultdict(list)
+    """Returns the number of quarantined records of each group."""
+    by_cause: defaultdict[tuple[str, str, str, str], list[Quarantined]] = defaultdict(list)
     for entry in entries:
-        by_cause[entry.side, entry.stage, entry.cause].append(entry)
+        by_cause[entry.group].append(entry)
     return [CauseCount().merge(CauseCount(len(each), tuple(each))) for each in by_cause.values()]
 
 
@@ -213,5 +220,5 @@ def _no_score(
         if counts.get(status)
     ]
     listed = ", ".join(counts) or "no sample has a prediction"
-    cause = most_frequent(causes, ("ground_truth", name)) or most_frequent(causes, (name,), without=("duplicate",))
+    cause = most_frequent(causes, name, ("ground_truth", name)) or most_frequent(causes, name, (name,), ("duplicate",))
     return f"the {predictions_of(name)}: nothing was scored: {listed}{most_often(cause)}; see {rejected}"

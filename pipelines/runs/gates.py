@@ -435,7 +435,7 @@ def record_failures(
     unscored = []
     for name, reason in unscored_systems(systems).items():
         is_empty = not systems[name]["coverage"]["ground_truth"]["scored"]
-        cause = most_frequent(causes, ("ground_truth", name), without=("duplicate",)) if is_empty else None
+        cause = most_frequent(causes, name, ("ground_truth", name), ("duplicate",)) if is_empty else None
         unscored.append(RecordFailure(name, f"{system_prefix(name)}nothing was scored: {reason}{most_often(cause)}"))
     return [*unscored, *coverage_failures(systems, settings, causes)]
 
@@ -500,4 +500,4 @@ def _rejections(
         if rejected:
             text = f"{system_prefix(name)}{rejected} of {read} {label} were rejected"
             # If the counts do not add up, nothing may have been read.
-            yield text, rejected / (read or 1), most_often(most_frequent(causes, (quarantined_as,))), status
+            yield text, rejected / (read or 1), most_often(most_frequent(causes, name, (quarantined_as,))), status

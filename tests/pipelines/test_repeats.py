@@ -126,18 +126,22 @@ def test_every_record_is_counted_once(tmp_path: Path, missing: Any) -> None:
     kept = [each for each in predictions() if (each["sample_id"], each["repeat"]) not in lost]
     failing = [{**each, "text": "score fails"} if each["sample_id"] == "s6" and each["repeat"] == 0 else each
                for each in kept]  # fmt: skip
-    unmatched = [{"sample_id": "bad", "repeat": repeat, "text": ""} for repeat in (0, 1)]
-    truths, records = [*TRUTHS, {"sample_id": "bad", "text": 3}], [*failing, *BAD, *unmatched]
+    lost_truths: dict[str, Any] = {"invalid": 3, "bad": "truth is bad", "fails": "x"}
+    of_lost = [{"sample_id": each, "repeat": n, "text": "score fails"} for each in lost_truths for n in range(3)]
+    truths = [*TRUTHS, *({"sample_id": name, "text": text} for name, text in lost_truths.items())]
+    records = [*failing, *BAD, *of_lost]
     found = scored(tmp_path / "out", records, "--set", f"missing={missing}", truths=truths)
     assert found.code == 1
     coverage = system_of(found)["coverage"]
-    truth = {"read": 41, "scored": 39, "missing_prediction": 1, "rejected": 1, "duplicate": 0}
-    # 114 + 7 + 2 records; that of s4 cannot be decoded, so it is missing too, and s6 fails in one repeat.
-    read = {"read": 123, "scored": 113, "unmatched": 3, "duplicate": 1, "rejected": 6}
+    truth = {"read": 43, "scored": 39, "missing_prediction": 1, "rejected": 3, "duplicate": 0}
+    # 114 + 7 + 9 records; that of s4 cannot be decoded, so it is missing too, and s6 fails in one repeat.
+    read = {"read": 130, "scored": 113, "unmatched": 7, "duplicate": 1, "rejected": 9}
     assert (coverage["ground_truth"], coverage["predictions"]) == (truth, read)
     assert (coverage["missing_repeats"], coverage["balanced"]) == (6, True)
     causes = sorted(entry["cause"] for entry in found.quarantine if entry["side"] != "ground_truth")
-    assert causes == ["duplicate", "failed", "invalid", *["no_repeat"] * 4, *["unmatched"] * 3]
+    assert causes == ["duplicate", *["failed"] * 4, "invalid", *["no_repeat"] * 4, *["unmatched"] * 7]
+    listed = [entry["sample_id"] for entry in found.quarantine if entry["side"] == "ground_truth"]
+    assert sorted(listed) == sorted(lost_truths)
     shown = [entry["error"].partition("; it is ")[2] for entry in found.quarantine if entry["cause"] == "no_repeat"]
     assert sorted(shown) == ["''", f"'{'r' * (MAX_LABEL_LENGTH + 1)}'", "True", "null or missing"]
     assert "give each prediction a repeat" in found.stderr + found.report

@@ -180,9 +180,12 @@ def test_what_is_rejected_counts_for_each_system_that_it_concerns() -> None:
     assert [(each.system, each.coverage) for each in scored] == expected
     causes = [("ground_truth", "invalid"), ("ours", "unmatched"), ("others", "unmatched")]
     assert [(entry.side, entry.cause) for entry in quarantine] == causes
-    scored, quarantine = score([sample("b", "four", "score fails", "four")], names=names[:2])
-    assert sorted((each.system, each.status) for each in scored) == [(0, "rejected"), (1, "scored")]
-    assert [entry.error.partition(" (")[2] for entry in quarantine] == ["with the prediction of ours)", ""]
+    of_pairs = [sample("b", "four", "score fails", "four"), sample("c", "truth is bad", "x", "y")]
+    scored, quarantine = score(of_pairs, names=names[:2])
+    assert [(each.system, each.status) for each in scored[:2]] == [(0, "rejected"), (1, "scored")]
+    entries = [(entry.side, entry.system, entry.error.partition(" (")[2]) for entry in quarantine]
+    failed = [("ground_truth", "ours", "with the prediction of ours)"), ("ours", "", "")]
+    assert entries == [*failed, ("ground_truth", "", ""), ("ours", "", ""), ("theirs", "", "")]
 
 
 def test_batches_are_those_that_the_benchmark_likes_and_one_that_fails_is_scored_one_by_one() -> None:

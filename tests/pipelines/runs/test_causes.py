@@ -153,13 +153,15 @@ def test_a_run_that_scored_nothing_fails_wherever_it_is_judged(
 
 
 def test_the_most_frequent_cause_is_that_of_rejected_records() -> None:
-    def cause(name: Any, records: int, side: str = "ours") -> QuarantineCause:
-        return QuarantineCause(side, "read", name, records, [QuarantinedRecord("p:1", name)])
+    def cause(name: Any, records: int, side: str = "ours", system: str = "") -> QuarantineCause:
+        return QuarantineCause(side, "read", name, records, [QuarantinedRecord("p:1", name)], system)
 
     known = [cause("unmatched", 9), cause("invalid", 2), cause("failed", 3), cause("failed", 5, "other")]
-    assert most_frequent(known, ("ours",)) is known[2]
-    assert most_frequent(known, ("ours",), without=()) is known[0]
-    assert most_frequent(known[:1], ("ours", "ground_truth")) is None
+    assert most_frequent(known, "ours", ("ours",)) is known[2]
+    assert most_frequent(known, "ours", ("ours",), ()) is known[0]
+    assert most_frequent(known[:1], "ours", ("ours", "ground_truth")) is None
+    truths = [cause("invalid", 1, "ground_truth"), cause("failed", 3, "ground_truth", "other")]
+    assert [most_frequent(truths, name, ("ground_truth",)) for name in ("ours", "other")] == truths
 
 
 def test_a_cause_shows_its_first_record_and_the_remedy_and_duplicates_are_warned_of() -> None:
