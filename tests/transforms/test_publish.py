@@ -148,8 +148,10 @@ def test_parts_are_gathered_and_published_unless_the_run_was_abandoned(tmp_path:
         assert both(str(tmp_path)) == "first"
 
 
-def entry(position: int, side: str = "ours", cause: Cause = "duplicate", source: str = "a.jsonl") -> Quarantined:
-    return Quarantined(side, "s", source, position, None, "pair", cause, "twice", "{}")
+def entry(
+    position: int, side: str = "ours", cause: Cause = "duplicate", source: str = "a.jsonl", system: str = ""
+) -> Quarantined:
+    return Quarantined(side, "s", source, position, None, "pair", cause, "twice", "{}", system)
 
 
 @given(
@@ -163,11 +165,12 @@ def test_counts_merge_in_any_order_to_the_first_by_place(entries: Sequence[Quara
     assert halves[0].merge(halves[1]) == halves[1].merge(halves[0]) == expected
 
 
-def test_causes_are_counted_by_side_and_cause() -> None:
-    entries = [entry(4), entry(2), entry(7, side="theirs"), entry(8, cause="unmatched"), entry(1, side="theirs")]
+def test_causes_are_counted_by_side_and_cause_and_system() -> None:
+    others = entry(8, cause="unmatched"), entry(8, cause="unmatched", system="x")
+    entries = [entry(4), entry(2), entry(7, side="theirs"), *others, entry(1, side="theirs")]
     first, second = (entry(2), entry(4)), (entry(1, side="theirs"), entry(7, side="theirs"))
     # In their order, the most frequent first.
-    expected = [CauseCount(2, first), CauseCount(2, second), CauseCount(1, (entry(8, cause="unmatched"),))]
+    expected = [CauseCount(2, first), CauseCount(2, second), *(CauseCount(1, (each,)) for each in others)]
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         assert_that(pipeline | beam.Create(entries) | CountCauses(), equal_to(expected))
     assert sorted([*expected[1:], expected[0]], key=lambda each: each.order) == expected
