@@ -176,16 +176,18 @@ class ScoredBatch:
                 self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
             if outcome.rejected is not None:
                 cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
-                message = outcome.rejected.message
-                system = self.names[number] if cause == "failed" and len(self.names) > 1 else ""
-                is_lost = cause == "invalid" or (sample_id, number) not in kept
+                message, is_at_fault = outcome.rejected.message, outcome.rejected.side == "ground_truth"
+                had_prediction = was_decoded and outcome.prediction_rejected is None
+                system = "" if is_at_fault or len(self.names) == 1 else self.names[number]
+                is_lost = is_at_fault or (sample_id, number) not in kept
                 if is_lost and (sample_id, system) not in truths:
                     truths.add((sample_id, system))
-                    suffix = f" (with the prediction of {system})" if system else ""
+                    which = "with the" if had_prediction else "without a"
+                    suffix = f" ({which} prediction of {system})" if system else ""
                     self.reject(sample.truth, sample_id, cause, message + suffix, system)
                 if prediction is not None and prediction_status == "unmatched":
                     self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
-                elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
+                elif prediction is not None and had_prediction:
                     self.reject(prediction, sample_id, cause, message)
             self.samples.append(sample.scored(outcome, prediction_status))
 

@@ -164,10 +164,13 @@ def test_what_is_missing_or_rejected_and_what_that_does_to_the_coverage(
 def test_a_prediction_and_then_its_truth_are_rejected(prediction: Any) -> None:
     class Stubborn(RecordingBenchmark):
         def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-            raise RejectedRecord("ground_truth" if prediction is None else "prediction", "no")
+            raise RejectedRecord("prediction", "no")
 
-    (found,), quarantine = score([sample("a", "x", prediction)], benchmark=Stubborn(Options()))
-    assert [entry.side for entry in quarantine] == ["ours", "ground_truth"]
+    systems = "ours", "theirs"
+    (found, _), quarantine = score([sample("a", "x", prediction, None)], names=systems, benchmark=Stubborn(Options()))
+    of_truth = [("ground_truth", name, f"no (without a prediction of {name})") for name in systems]
+    assert quarantine[0].side == "ours"
+    assert [(entry.side, entry.system, entry.error) for entry in quarantine[1:]] == of_truth
     assert found.coverage == {"ground_truth.rejected": 1, "predictions.rejected": 1}
     assert found.prediction_status == "rejected"
 
