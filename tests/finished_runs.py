@@ -88,7 +88,9 @@ def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict
     for number, name in enumerate(names):
         of_system = [(key, each) for key, each in totals.items() if key.system == number]
         corpus = totals[SliceKey(number)].sums.sums()
-        parts = slice_results(configuration.benchmark, core.confidence, of_system, corpus, clustered)
+        parts = slice_results(
+            configuration.benchmark, core.confidence, of_system, corpus, clustered, core.scoring.missing
+        )
         found[name] = {each.key.label: each for each in parts}
     return found
 

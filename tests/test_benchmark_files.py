@@ -122,10 +122,16 @@ def test_a_result_is_read_in_any_folder_by_the_file_that_made_it(folder: Path, m
 
 @pytest.mark.parametrize(("samples", "verdict"), [(5, "inconclusive"), (6, "fail")])
 def test_the_units_of_a_rate_of_words_are_samples(samples: int, verdict: str) -> None:
-    """Each sample loses 2 or 3 of 9 words. By fewer than six samples no loss is shown, whatever their words."""
+    """Each sample loses 2 or 3 of 9 words. By fewer than six samples no loss is shown, whatever their words.
+
+    Others are not measured: a ground truth without words, and samples without a prediction.
+    """
     readings = [["a b c d e f g h i"], ["z z c d e f g h i", "z z z d e f g h i"]]
     truths, wrong = ([{"sample_id": str(n), "text": each[n % len(each)]} for n in range(samples)] for each in readings)
-    old, new = (beamscore.evaluate("my_metric.py:WER", truths, said) for said in (truths, wrong))
+    more = [{"sample_id": f"more {n}", "text": "a" * (n > 0)} for n in range(9)]
+    old, new = (
+        beamscore.evaluate("my_metric.py:WER", truths + more, said, missing="exclude") for said in (truths, wrong)
+    )
     old.save("old")
     new.save("new")
     compared = beamscore.compare(old, new).metrics["word_error_rate"]

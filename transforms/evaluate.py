@@ -235,4 +235,4 @@ class FinalizeSlices(beam.DoFn):
     def _results(self, system: int) -> Iterator[ComputedSlice]:
         slices, corpus, core = self._slices.pop(system), self._corpora[system], self._core
         clustered = core.scoring.cluster is not None
-        return slice_results(core.scoring.benchmark, core.confidence, slices, corpus, clustered)
+        return slice_results(core.scoring.benchmark, core.confidence, slices, corpus, clustered, core.scoring.missing)

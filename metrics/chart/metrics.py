@@ -91,8 +91,8 @@ SAMPLE_METRICS = (
 )
 
 COVERAGE_WARNINGS = {
-    NOT_LISTED: "the ground truth has chart classes that are not listed: set edition, or list them under classes; "
-    "wrong predictions of a class of no edition do not lower its precision"
+    NOT_LISTED: "the ground truth has chart classes that are not listed: check edition and classes; the precision of a "
+    "class that no edition has either is too high"
 }
 
 

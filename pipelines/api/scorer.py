@@ -365,7 +365,8 @@ class Scorer:
         benchmark, (system,) = core.scoring.benchmark, Totals.systems
         slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
         corpus, clustered = slices[SliceKey(0)].sums.sums(), core.scoring.cluster is not None
-        results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
+        missing = core.scoring.missing
+        results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered, missing))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
         run = Run.of(configuration, Totals.systems, results, outcomes, {}, [])
         unscored = why_unscored(run.summary.document(), totals, rejected="the attribute `rejected`")

@@ -236,7 +236,8 @@ def merged_run(
                 "limits.slices; evaluate one of them again with a higher limit"
             )
         corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
-        slices[name] = dict(zip(totals, slice_results(benchmark, confidence, keyed, corpus, clustered), strict=True))
+        results = slice_results(benchmark, confidence, keyed, corpus, clustered, shared.missing)
+        slices[name] = dict(zip(totals, results, strict=True))
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in runs[0].systems}
     return Run.finalized(configuration, slices, coverages, worst, causes, _warnings(configuration, runs))
 

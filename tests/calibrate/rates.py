@@ -77,7 +77,10 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     counts = {name: (differing, differing) for each in systems for name in case.measured(each).values}
     changes = summed(swaps[1:], {name: after[name] - before[name] for name in before})
     corpora, clustered = (systems[0].row(0), systems[1].row(0)), case.clusters > 0
-    compared = comparison.compare_slice(benchmark, "", 0, corpora, systems, changes, counts, CONFIDENCE, clustered)
+    samples = len(next(iter(before.values()))) * max(1, case.clusters)
+    compared = comparison.compare_slice(
+        benchmark, "", samples, corpora, systems, changes, counts, CONFIDENCE, clustered
+    )
     found = compared.metrics.get(case.metric)
     if found is None or found.test is None or found.difference.error is None:
         return Shares()

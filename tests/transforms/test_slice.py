@@ -192,7 +192,7 @@ def test_the_parts_of_a_result_are_those_of_its_totals(replicates: int, of: Slic
     for index in range(4):
         sums.add(index * 2**57, {"samples": 1, "equal": index % 2, "similarity": index / 64})
     totals = SliceTotals(sums, {"ground_truth.scored": 4}, fingerprint=5)
-    (found,) = slice_results(TOY, 0.9, [(SliceKey(2, of), totals)], Sums(), clustered=False)
+    (found,) = slice_results(TOY, 0.9, [(SliceKey(2, of), totals)], Sums(), False, "wrong")
     assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2, of), {"ground_truth.scored": 4}, 5)
     assert (found.sums, found.replicates.unpack(replicates).rows()) == (sums.sums(), sums.table().below().rows())
     assert found.values == {"exact_match": 2 / 4, "similarity": 6 / 64 / 4}  # 0 + 1 + 2 + 3 = 6

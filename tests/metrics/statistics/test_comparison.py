@@ -50,6 +50,8 @@ def test_differences_by_hand() -> None:
         assert difference_of(one, other).detectable == most
     rounded = difference_of(exact_match(0.84, [0.84] * 3), exact_match(0.8399999999999999, [0.84] * 3))
     assert (rounded.detectable, found.same_predictions) == (None, False)
+    few = Measured({}, {}, {"a": 9.0}, {}, {"a": 8.0}, {"a": 7.0}).at_most(6)
+    assert few == Measured({}, {}, {"a": 6}, {}, {"a": 6}, {"a": 6})
     # Six clusters that differ are six, though there seem to be five.
     lost = exact_match(1, [1] * 3, 5), exact_match(0, [0] * 3, 5)
     for counted, is_shown in ((5, False), (6, True)):
@@ -325,7 +327,7 @@ def test_equal_systems_are_seldom_told_apart_and_a_known_effect_is_found() -> No
     (case,) = (each for each in CASES if each.name == "chemistry exact_match")
     equal, better = alarms(case, 100, 0.0, 300, 3), alarms(case, 100, 0.2, 100, 3)
     # 300 pairs: 5 % has a standard error of 1.3 %.
-    assert (equal.swap <= 0.09, equal.plain <= 0.1, better.swap > 0.6) == (True, True, True)
+    assert (equal.swap <= 0.09, equal.plain <= 0.1, better.swap > 0.6, better.plain > 0.6) == (True,) * 4
     # Of many cells few alarm at once.
     cells = family_alarms(5, 4, 200, 0, 0.0, 100, 3)
     assert (cells.swap > 0.3, cells.verdict <= 0.12) == (True, True)

@@ -123,7 +123,7 @@ def test_a_benchmark_scores_collections_as_files(tmp_path: Path) -> None:
     sides["ground_truth"][0]["task1"]["output"]["chart_type"] = "a class that is not listed"
     run = on_files(tmp_path, sides, "--slice", "source", config="chart")
     assert run.summary["systems"]["predictions"]["coverage"]["ground_truth_classes_not_listed"] == 1
-    assert "warning: the ground truth has chart classes that are not listed: set edition" in run.stderr
+    assert "warning: the ground truth has chart classes that are not listed: check edition" in run.stderr
     check_same(evaluated(sides, "chart", slices=["source"], output=str(output)), run)
     published = Run(0, "", "", output)
     assert published.sums["systems"] == run.sums["systems"]
