@@ -25,7 +25,7 @@ STEPS = {
     ("figure_text", "protocol=icdar2013"): 26_830,
     ("figure_text", "protocol=iou"): 56_957,
     ("figure_text", "geometry=polygon"): 59_102,
-    ("formula", "protocol=published"): 359_084,
+    ("formula", "protocol=published"): 359_074,
     ("traffic_rules", ""): 2_524,
 }
 

@@ -51,7 +51,7 @@ FONTS = (
 )
 CLASSES = words(
     "\\mathop \\mathbin \\mathrel \\mathord \\mathopen \\mathclose \\mathpunct \\mathinner \\vcenter \\smash "
-    "\\operatorname \\operatorname*"
+    "\\operatorname"
 )
 PHANTOMS = words(
     "\\phantom \\vphantom \\hphantom \\fontfamily \\rowcolor \\ref \\thesubequation \\global \\theboldgroup"

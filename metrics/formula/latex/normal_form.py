@@ -55,9 +55,9 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, keeps the last of two scripts of a kind on a nucleus, sets limits of names beside them, prints
-    \\pmod without and \\atop with parentheses, splits a text that does not parse at its blanks, and adds no braces to
-    arguments of \\multicolumn and \\multirow.
+    arguments of layout, keeps the last of two scripts of a kind on a nucleus, prints \\pmod without and \\atop
+    with parentheses, splits a text that does not parse at its blanks, and adds no braces to arguments of \\multicolumn
+    and \\multirow.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
@@ -184,16 +184,16 @@ def _with_one_spelling(tokens: list[str], released: bool) -> list[str]:
         elif token in {"--", "---"}:
             result += token
         elif token == "*" and result and result[-1] == "\\operatorname":
-            result[-1] += "" if released else "*"
+            continue
         elif token not in commands.DROPPED:
-            result.append("\\operatorname" if token == "\\operatorname*" and released else token)
+            result.append("\\operatorname" if token == "\\operatorname*" else token)
     return result
 
 
 def _with_braces(tokens: list[str], released: bool) -> list[str]:
     """Returns the tokens with braces added around arguments that have none.
 
-    Unless `released`, moduli become what amsmath prints, and \\operatorname* without limits loses its star.
+    Unless `released`, moduli become what amsmath prints.
     """
     result = list(tokens)
     at = 0
@@ -205,9 +205,7 @@ def _with_braces(tokens: list[str], released: bool) -> list[str]:
                 del result[at + 1]
             result[at : at + 1] = commands.MODULI[token]
         elif token in _ONE_ARGUMENT:
-            end = _brace(result, at + 1)
-            if token == "\\operatorname*" and result[end : end + 1] not in (["_"], ["^"]):
-                result[at] = "\\operatorname"
+            _brace(result, at + 1)
         elif token in commands.OPTIONAL_THEN_ONE:
             start = at + 1
             if start < len(result) and result[start] == "[":

@@ -136,8 +136,8 @@ def normal_tokens(text: str, released: bool) -> list[str]:
     """Returns the tokens of a formula in the one spelling.
 
     If a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it. The
-    `released` CDM tool keeps only the last one, spells `\\operatorname{sup}` otherwise than `\\sup`, sets limits of
-    names beside them, and prints parentheses around a fraction without a rule.
+    `released` CDM tool keeps only the last one, spells `\\operatorname{sup}` otherwise than `\\sup`, and prints
+    parentheses around a fraction without a rule.
 
     Raises Unparsable if the text is not in the grammar.
     """
@@ -206,10 +206,8 @@ class _Reader:
             if self._in_text:
                 tokens += self._nucleus()
             else:
-                nucleus = [] if token in {"^", "_", "'"} else self._nucleus()
-                if nucleus[:1] == ["\\operatorname*"] and self._peek() == "\\nolimits":
-                    nucleus[0] = "\\operatorname"
-                tokens += [*nucleus, *self._scripts()]
+                tokens += [] if token in {"^", "_", "'"} else self._nucleus()
+                tokens += self._scripts()
         if infix is None:
             return tokens
         if infix not in commands.RULELESS or self._released:
@@ -338,7 +336,7 @@ class _Reader:
         if self._roman and (token in commands.LETTERS or token[1:] not in commands.COMMANDS) and token[1:].isalpha():
             return ["\\ ", *token[1:]]
         if token in commands.LIMIT_OPERATORS:
-            return ["\\operatorname" if self._released else "\\operatorname*", "{", *token[1:], "}"]
+            return ["\\operatorname", "{", *token[1:], "}"]
         if token in commands.COLORS:
             self._take_match(_OPTION)
             self._raw_group()
@@ -351,12 +349,12 @@ class _Reader:
         return [] if token in {"\\[", "\\]", "\\(", "\\)"} else [token]
 
     def _class(self, token: str) -> list[str]:
-        """Reads the argument of a command such as \\mathop, which sets its class."""
+        """Reads the argument of a command such as \\mathop, which sets its class; \\operatorname* loses its star."""
         if token == "\\smash":
             self._take_match(_POSITION)
         if token == "\\operatorname" and self._peek() == "*":
             self._take()
-            return [token if self._released else "\\operatorname*", *self._argument()]
+            return [token, *self._argument()]
         argument = self._argument()
         name = "\\" + "".join(argument[1:-1])
         is_restored = name in commands.RESTORED and (self._released or name not in commands.LIMIT_OPERATORS)

@@ -34,7 +34,7 @@ AROUND = [
     *(rf"\{name}{{a}}{{%s}}" for name in ("overset", "underset", "frac", "binom", "stackrel")),
     *(rf"\{name}{{%s}}{{a}}" for name in ("overset", "underset", "frac", "binom", "stackrel")),
     *(r"\sqrt[3]{%s}", r"\sqrt[{%s}]{a}", r"\xrightarrow[{%s}]{a}", r"\begin{array}{c}a\\%s\end{array}"),
-    *(r"{a\atop{%s}}", r"{{%s}\atop b}", r"\operatorname*{b%s}_{a}"),
+    *(r"{a\atop{%s}}", r"{{%s}\atop b}"),
 ]
 """Commands around a part; two of them around one another tell how often they typeset it together."""
 

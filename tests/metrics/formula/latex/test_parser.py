@@ -29,6 +29,7 @@ FORMS = {
     r"{\rm d}x {\cal L} \mathrm{\phi\foo\to}": r"\mathrm { d } x { \cal L } \mathrm { \  p h i \  f o o \to }",
     r"\sqrt[3]{x} \root n+1 \of x": r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }",
     r"\sin x \operatorname{sin}x \bmod y": r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y",
+    r"\operatorname*{max}_x \lim\limits_{n}": r"\operatorname { m a x } _ { x } \operatorname { l i m } _ { n }",
     r"\smash[b]{x} \cfrac[l]{a}{b} a,\ldots,b": r"\smash { x } \frac { a } { b } a , . . . , b",
     r"\buildrel a \over =": r"\stackrel { a } { = }",
     r"\sum_{\substack{a \\[2pt] b\\c}}": r"\sum _ { \substack { a \\ b \\ c } }",
@@ -78,14 +79,10 @@ SPELLINGS = {
     "x'_a^2": (r"x _ { a } ^ { \prime } { } ^ { 2 }", "x _ { a } ^ { 2 }"),
     "x^2''": (r"x ^ { 2 } { } ^ { \prime \prime }", r"x ^ { \prime \prime }"),
     "x^{a^b}^c": ("x ^ { a ^ { b } } { } ^ { c }", "x ^ { c }"),
-    # The tool restores \\sup, which it spells out where it is written so. It sets all limits of names beside them.
-    r"\sup_x \operatorname{sup}_x \sup": (
-        r"\operatorname* { s u p } _ { x } \operatorname { s u p } _ { x } \operatorname { s u p }",
-        r"\operatorname { s u p } _ { x } \sup _ { x } \operatorname { s u p }",
-    ),
-    r"\operatorname*{a} \operatorname*{a}^x \Pr\limits_x": (
-        r"\operatorname { a } \operatorname* { a } ^ { x } \operatorname* { P r } _ { x }",
-        r"\operatorname { a } \operatorname { a } ^ { x } \operatorname { P r } _ { x }",
+    # The tool restores \\sup, which it spells out where it is written so.
+    r"\sup_x \operatorname{sup}_x": (
+        r"\operatorname { s u p } _ { x } \operatorname { s u p } _ { x }",
+        r"\operatorname { s u p } _ { x } \sup _ { x }",
     ),
     # It prints no parentheses of a modulus, and parentheses around any fraction without a rule.
     r"\pmod{n}^2 \pod\hat n": (
@@ -128,10 +125,7 @@ SPELLINGS = {
     r"\left( { \color x y } z": (r"\left( { x y } z", r"\left( { x y } z"),
     r"\left( \hat x y": (r"\left( \hat { x } y", r"\left( \hat { x } y"),
     r"\left( a -- \frac { b }": (r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
-    r"\left( \operatorname * x _ y \pmod { a }": (
-        r"\left( \operatorname* { x } _ y \mkern 18mu ( \mathrm { m o d } \, \, a )",
-        r"\left( \operatorname { x } _ y \mathrm { m o d } { a }",
-    ),
+    r"\left( \pmod { a }": (r"\left( \mkern 18mu ( \mathrm { m o d } \, \, a )", r"\left( \mathrm { m o d } { a }"),
 }
 
 

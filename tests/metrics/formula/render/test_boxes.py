@@ -148,7 +148,6 @@ def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None
 AS_TEX = (
     *(r"a \pmod{n} b", r"a \pod n^2", r"a \mod{n}", r"\sum_{p \equiv 1 \pmod 4} x", r"\frac{a \pmod n}{b}"),
     *(r"{a \atop b} c", r"\sum_{i<j \atop {k \atop l}} x", r"\left( a \atop b \right)", r"a \above 0pt b"),
-    *(r"\operatorname*{arg}_x y \max_{z} \lim\nolimits_x f", r"\frac{\sup_x y}{2}"),
     r"\sum_{\substack{i<j \\ \substack{k \\ l}}} x",
 )
 
