@@ -201,6 +201,8 @@ def _with_braces(tokens: list[str], released: bool) -> list[str]:
         token = result[at]
         if token in commands.MODULI and not released:
             if token != "\\mod":
+                if result[at + 1 : at + 2] in ([], ["}"]):  # as TeX, which prints no modulus if there is none
+                    result[at + 1 : at + 1] = ["{", "}"]
                 result[_brace(result, at + 1) - 1] = ")"
                 del result[at + 1]
             result[at : at + 1] = commands.MODULI[token]

@@ -89,7 +89,10 @@ SPELLINGS = {
         r"\mkern 18mu ( \mathrm { m o d } \, \, n ) ^ { 2 } \mkern 18mu ( \hat { n } )",
         r"\mathrm { m o d } { n } ^ { 2 } \pod { \hat { n } }",
     ),
-    r"\mod{n}": (r"\mkern 18mu \mathrm { m o d } \, \, { n }", r"\mathrm { m o d } { n }"),
+    r"\mod{n} \pmod": (
+        r"\mkern 18mu \mathrm { m o d } \, \, { n } \mkern 18mu ( \mathrm { m o d } \, \, )",
+        r"\mathrm { m o d } { n } \mathrm { m o d }",
+    ),
     r"a \atop b": (r"{ a } \atop { b }", r"\binom { a } { b }"),
     r"{a} \brace {b}": (r"\left\{ { a } \atop { b } \right\}", r"\binom { a } { b }"),
     r"a \brack b": (r"\left[ { a } \atop { b } \right]", r"\binom { a } { b }"),
