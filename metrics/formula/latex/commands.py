@@ -78,7 +78,7 @@ SWITCHES = words(
 _PLAIN_INKLESS = words(
     "\\multirow \\cr \\ensuremath \\left \\right \\qquad \\quad \\limits \\nolimits \\nonumber \\notag \\hfill \\hfil "
     "\\centering \\null \\strut \\mathstrut \\enspace \\thinspace \\medspace \\thickspace \\negthinspace \\negmedspace "
-    "\\negthickspace \\relax \\protect \\nobreak \\allowbreak \\space"
+    "\\negthickspace \\relax \\protect \\nobreak \\allowbreak \\space \\atop"
 )
 INKLESS = (
     SWITCHES
