@@ -162,12 +162,12 @@ class ScoredBatch:
     def add(self, samples: Sequence[DecodedSample], outcomes: Sequence[Outcome]) -> None:
         """Adds the samples of a batch, and the quarantine entries of their rejected records.
 
-        A ground truth at fault has one entry. One that could not be scored has one for each system, unless that has
-        another repeat which was not rejected.
+        A ground truth at fault has one entry; if a system scored it all the same, one for each other system. One that
+        could not be scored has one for each system, unless that has another repeat which was not rejected.
         """
         results = [*zip(samples, outcomes, strict=True)]
         kept = {(each.pair.sample_id, each.unscored.system) for each, outcome in results if outcome.rejected is None}
-        truths = set[tuple[str, str]]()
+        scored, truths = {sample_id for sample_id, _ in kept}, set[tuple[str, str]]()
         for sample, outcome in results:
             sample_id, number, prediction = sample.pair.sample_id, sample.unscored.system, sample.prediction
             was_decoded = sample.pair.prediction is not None
@@ -178,7 +178,8 @@ class ScoredBatch:
                 cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
                 message, is_at_fault = outcome.rejected.message, outcome.rejected.side == "ground_truth"
                 had_prediction = was_decoded and outcome.prediction_rejected is None
-                system = "" if is_at_fault or len(self.names) == 1 else self.names[number]
+                is_for_all = is_at_fault and sample_id not in scored
+                system = "" if is_for_all or len(self.names) == 1 else self.names[number]
                 is_lost = is_at_fault or (sample_id, number) not in kept
                 if is_lost and (sample_id, system) not in truths:
                     truths.add((sample_id, system))

@@ -94,7 +94,7 @@ def paired_differences(
         if difference is None or error is None or not spec.has_units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None, total=units)
             continue
-        wider, counted = error, (differing or {}).get(name)
+        wider, counted = error, None if differing is None else differing.get(name, 0)
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
             wider = widened_error(error, size, spec.width, counted)

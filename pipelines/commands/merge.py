@@ -165,8 +165,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     Raises UsageError if the runs do not match in benchmark, version, options, systems, slices or what they are judged
     by, or if one lacks a fingerprint, so that the merged run would have a wrong one.
     """
-    # What has no samples has no repeats to compare with.
-    first, *others = sorted(runs, key=_has_samples, reverse=True)
+    first, *others = runs
     for run in runs:
         run.check_file()
         labels = [(name, label) for name, system in run.systems.items() for label in ("", *system.slices)]
@@ -187,15 +186,10 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         ):
             if _compared(run, key) != _compared(first, key):
                 reasons.append(reason)
-        if first.summary.config.get("repeats") and not reasons:
-            reasons = [
-                f"it has different repeats ({', '.join(theirs)}, not {', '.join(ours)})"
-                for name in first.systems
-                if (ours := repeats_of(first.corpus(name))) != (theirs := repeats_of(run.corpus(name)))
-                and (theirs or run.systems[name].counts("predictions")["read"])
-            ]
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
+    if first.summary.config.get("repeats"):
+        _check_repeats([run for run in runs if _has_samples(run) or _read_predictions(run)])
     stored = [run.configuration.settings for run in runs]
     inputs = {
         "ground_truth": _unique(each.ground_truth for each in stored),
@@ -203,6 +197,16 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     }
     limits = {**msgspec.to_builtins(stored[0].limits), "slices": max(each.limits.slices for each in stored)}
     return settings.check({**first.summary.config, **inputs, "limits": limits, "output": output}, first.path)
+
+
+def _check_repeats(runs: Sequence[Run]) -> None:
+    """Raises UsageError if the runs have different repeats; what has no records has none to compare."""
+    for run in runs[1:]:
+        for name in run.systems:
+            ours, theirs = (", ".join(repeats_of(each.corpus(name))) or "none" for each in (runs[0], run))
+            if ours != theirs:
+                reason = f"it has different repeats ({theirs}, not {ours})"
+                raise UsageError(f"{run.path}: cannot be merged with {runs[0].path}: {reason}")
 
 
 def _compared(run: Run, key: str) -> Any:
@@ -247,8 +251,12 @@ def _warnings(configuration: Configuration, runs: Sequence[Run]) -> list[str]:
 
     Only a run knows the counts of its repeats, so its warning has its path.
     """
-    # A column that exists in one of them is not missing from all; without samples, none is known.
-    asked = [run.summary.warnings for run in runs if _has_samples(run)]
+    # A column that exists in one of them is not missing from all; without samples and slices, none is known.
+    asked = [
+        run.summary.warnings
+        for run in runs
+        if _has_samples(run) or any(system.slices for system in run.systems.values())
+    ]
     absent = [without_values(configuration, column) for column in configuration.truth_columns()]
     rare = [f"{run.path}: {line}" for run in runs for line in run.summary.warnings if RARE_REPEATS in line]
     return [*(line for line in absent if asked and all(line in each for each in asked)), *rare]
@@ -256,6 +264,10 @@ def _warnings(configuration: Configuration, runs: Sequence[Run]) -> list[str]:
 
 def _has_samples(run: Run) -> bool:
     return any(system.measured_samples("wrong") for system in run.systems.values())
+
+
+def _read_predictions(run: Run) -> bool:
+    return any(system.counts("predictions")["read"] for system in run.systems.values())
 
 
 def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:

@@ -189,7 +189,8 @@ def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cell
         is_known = cause.cause != "unmatched" or cause.stage == "score"
         filters = {"id": distinct_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
         examples += [doc.Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
-    return cause.records, cause.side, cause.stage, cause.cause, tuple(examples)
+    side = f"{cause.side} ({cause.system})" if cause.system else cause.side
+    return cause.records, side, cause.stage, cause.cause, tuple(examples)
 
 
 def _metrics(

@@ -207,6 +207,13 @@ def test_merged_runs_warn_of_the_rare_repeats_of_each_and_of_columns_that_none_h
     assert column.startswith("no ground-truth record has a value in the column absent, ")
     told = "{}: the predictions: repeats that few samples have may be mistyped: l1 has 1; the most frequent has 20 "
     assert [line.partition("predictions with")[0] for line in rare] == [told.format(each) for each in runs[1:]]
+    # A ground truth that is rejected has the column; samples without any prediction lack the repeats of the others.
+    odd = scored(tmp_path / "odd", [], "--slice", "absent", truths=[{"sample_id": "odd", "text": 5, "absent": 1}])
+    assert command("merge", *runs, odd.output, "--output", tmp_path / "all", "--quiet", "--no-html")[0] == 1
+    assert not any("absent" in line for line in Run(0, "", "", tmp_path / "all").summary["warnings"])
+    alone = scored(tmp_path / "alone", [], "--slice", "absent", truths=TRUTHS[39:])
+    for order in ([runs[1], alone.output], [alone.output, runs[1]]):
+        assert "it has different repeats (" in refused("merge", *order, "--output", tmp_path / "never")
 
 
 def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tmp_path: Path) -> None:

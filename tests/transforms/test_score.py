@@ -189,6 +189,9 @@ def test_what_is_rejected_counts_for_each_system_that_it_concerns() -> None:
     entries = [(entry.side, entry.system, entry.error.partition(" (")[2]) for entry in quarantine]
     failed = [("ground_truth", "ours", "with the prediction of ours)"), ("ours", "", "")]
     assert entries == [*failed, ("ground_truth", "", ""), ("ours", "", ""), ("theirs", "", "")]
+    # Where a system has no prediction, and that is left out, nothing was rejected for it.
+    _, left_out = score([sample("d", "truth is bad", "x", None)], names=names[:2], missing="exclude")
+    assert [(entry.side, entry.system) for entry in left_out] == [("ground_truth", "ours"), ("ours", "")]
 
 
 def test_batches_are_those_that_the_benchmark_likes_and_one_that_fails_is_scored_one_by_one() -> None:
