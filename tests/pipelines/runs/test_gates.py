@@ -251,7 +251,7 @@ def test_laws_of_looks_margins_and_words(ours: int, theirs: int, margin: float, 
         # As far as 3.84 in 0.025.
         (0.0, {"looks": 365}, 0.0, 0.025),
         (0.0109, {"looks": 365}, 1.0, None),
-        (0.0327, {}, 3.0, None),
+        (0.0235, {}, 2.2, None),
     ],
 )
 def test_each_comparison_says_its_margin_in_standard_errors_and_what_a_narrow_one_costs(
