@@ -27,6 +27,8 @@ from .statistics.sums import MAX_STATISTIC
 
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]
+MEASURED: Mapping[Missing, tuple[Status, ...]] = {"wrong": ("scored", "missing_prediction"), "exclude": ("scored",)}
+"""The statuses of the samples on which metrics rest, by what a missing prediction means."""
 Result = SampleScore | RejectedRecord
 PairT = TypeVar("PairT", bound=Pair[Any, Any])
 ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]

@@ -172,25 +172,26 @@ class ScoredBatch:
             sample_id, number, prediction = sample.pair.sample_id, sample.unscored.system, sample.prediction
             was_decoded = sample.pair.prediction is not None
             prediction_status = status_of_prediction(outcome, prediction is not None, was_decoded)
+            self.samples.append(sample.scored(outcome, prediction_status))
             if prediction is not None and outcome.prediction_rejected is not None:
                 self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
-            if outcome.rejected is not None:
-                cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
-                message, is_at_fault = outcome.rejected.message, outcome.rejected.side == "ground_truth"
-                had_prediction = was_decoded and outcome.prediction_rejected is None
-                is_for_all = is_at_fault and sample_id not in scored
-                system = "" if is_for_all or len(self.names) == 1 else self.names[number]
-                is_lost = is_at_fault or (sample_id, number) not in kept
-                if is_lost and (sample_id, system) not in truths:
-                    truths.add((sample_id, system))
-                    which = "with the" if had_prediction else "without a"
-                    suffix = f" ({which} prediction of {system})" if system else ""
-                    self.reject(sample.truth, sample_id, cause, message + suffix, system)
-                if prediction is not None and prediction_status == "unmatched":
-                    self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
-                elif prediction is not None and had_prediction:
-                    self.reject(prediction, sample_id, cause, message)
-            self.samples.append(sample.scored(outcome, prediction_status))
+            if outcome.rejected is None:
+                continue
+            cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
+            message, is_at_fault = outcome.rejected.message, outcome.rejected.side == "ground_truth"
+            had_prediction = was_decoded and outcome.prediction_rejected is None
+            is_for_all = is_at_fault and sample_id not in scored
+            system = "" if is_for_all or len(self.names) == 1 else self.names[number]
+            is_lost = is_at_fault or (sample_id, number) not in kept
+            if is_lost and (sample_id, system) not in truths:
+                truths.add((sample_id, system))
+                which = "with the" if had_prediction else "without a"
+                suffix = f" ({which} prediction of {system})" if system else ""
+                self.reject(sample.truth, sample_id, cause, message + suffix, system)
+            if prediction is not None and prediction_status == "unmatched":
+                self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
+            elif prediction is not None and had_prediction:
+                self.reject(prediction, sample_id, cause, message)
 
 
 def hash_of(record: EncodedRecord, kind: type[msgspec.Struct]) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, Table, error_text
-from ..metrics.scoring import Missing
+from ..metrics.scoring import MEASURED, Missing
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import measure_slices
@@ -158,11 +158,10 @@ def slice_results(
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples. missing:
     what a missing prediction means.
     """
-    statuses = ("scored", "missing_prediction") if missing == "wrong" else ("scored",)
     known = [(key, totals, totals.sums.table()) for key, totals in slices]
     slices_measured = measure_slices(benchmark, corpus, (table for *_, table in known), clustered)
     for (key, totals, table), unlimited in zip(known, slices_measured, strict=True):
-        measured = unlimited.at_most(sum(totals.coverage.get(f"ground_truth.{status}", 0) for status in statuses))
+        measured = unlimited.at_most(sum(totals.coverage.get(f"ground_truth.{each}", 0) for each in MEASURED[missing]))
         sums, has_replicates = table.row(0), len(table) > 1
         tables, table_problem = ([], "") if key.label else _tables(benchmark, sums)
         yield ComputedSlice(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
+from ...metrics.scoring import MEASURED, Missing
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import fingerprint_text
@@ -127,22 +128,22 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
         """How many samples the slice has, scored or not; duplicates do not count."""
         return sum(self.counts("ground_truth").get(name, 0) for name in ("scored", "missing_prediction", "rejected"))
 
-    def measured_samples(self, missing: str) -> int:
+    def measured_samples(self, missing: Missing) -> int:
         """Returns how many samples the metrics rest on; these are compared between two runs.
 
         missing: what a missing prediction means; the sample is included if it counts as wrong.
         """
         counts = self.counts("ground_truth")
-        return counts.get("scored", 0) + (counts.get("missing_prediction", 0) if missing == "wrong" else 0)
+        return sum(counts.get(status, 0) for status in MEASURED[missing])
 
-    def measured_repeats(self, missing: str) -> int:
+    def measured_repeats(self, missing: Missing) -> int:
         """Returns how many repeats of all samples together the metrics rest on; 0 in a run without repeats."""
         counted, without_prediction = (self.coverage.get(name, 0) for name in (COUNTED_REPEATS, MISSING_REPEATS))
         assert isinstance(counted, int)
         assert isinstance(without_prediction, int)
         return counted - (0 if missing == "wrong" else without_prediction)
 
-    def left_out(self, missing: str, repeats: float | None) -> int:
+    def left_out(self, missing: Missing, repeats: float | None) -> int:
         """Returns how many samples the metrics do not rest on; repeats: their number, each a part of its sample."""
         measured = self.measured_repeats(missing) / repeats if repeats else self.measured_samples(missing)
         return math.ceil(self.samples - measured)
