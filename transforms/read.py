@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import hashlib
 import itertools
-import reprlib
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -42,11 +41,10 @@ from .io.field_map import (
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
-from .io.readers import Line, RecordLimits, Row, known_fields, nesting_problem, read_part, too_large
+from .io.readers import Line, RecordLimits, Row, known_fields, nesting_problem, read_part, shown, too_large
 from .process import faults_end_the_bundle
 from .records import (
     JSON,
-    MAX_QUARANTINED_LENGTH,
     Cause,
     ColumnsReader,
     EncodedRecord,
@@ -330,8 +328,6 @@ class ReadPart(RecordIntake):
 Unpack = Callable[[Any], Any]
 
 _PLAIN = (str, int, float)
-_SHOWN = reprlib.Repr()
-_SHOWN.maxstring = _SHOWN.maxother = MAX_QUARANTINED_LENGTH
 NOWHERE = ""
 """The path of records that are in no file."""
 
@@ -393,24 +389,20 @@ class EncodeBundle(RecordIntake):
         return self.record(self._encoder, line)
 
     def _unreadable(self, element: Any, error: str) -> Quarantined:
-        try:
-            shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
-        except ValueError:
-            # An integer of more digits than Python writes.
-            shown = f"<{type(element).__name__}>".encode()
-        encoded = EncodedRecord(self._encoder.encode(_position(shown), 0, JSON, shown))
+        text = shown(element).encode("utf-8", "backslashreplace")
+        encoded = EncodedRecord(self._encoder.encode(_position(text), 0, JSON, text))
         return super().rejected(encoded, "unreadable", error)
 
     def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         """Returns the quarantine entry of a record with all its fields: what it lacks may have another name."""
         if self._read is not None:
             # A field that is not read may hold anything of any size, such as an image.
-            shown = {
+            fields = {
                 name: value if name in self._read or isinstance(value, _PLAIN) else f"<{type(value).__name__}>"
                 for name, value in self._whole.items()
             }
             with contextlib.suppress(ArithmeticError, RecursionError, TypeError, ValueError):
-                text = record_json(shown)
+                text = record_json(fields)
                 encoded = EncodedRecord(self._encoder.encode(encoded.origin.position, 0, JSON, text))
         return super().rejected(encoded, cause, error, sample_id)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -352,8 +353,8 @@ class Row(msgspec.Struct, frozen=True):
     """One row: its number in the file from 0, its sample_id, and the record without nulls.
 
     line: the line of a text file in which it starts, if the number is the byte; 0: it has none. If the row makes no
-    record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
-    encoding: of the payload.
+    record, `error` says why, `cause` in one word, and `payload` is its beginning as a text of MessagePack, or a null if
+    Python cannot represent it. encoding: of the payload.
     """
 
     number: int
@@ -421,10 +422,13 @@ class RowsOfBatch:
                     raise ValueError(f"field {name} {problem}")
             payload, encoding = _encoded(record, self._scored)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            return Row(number, sample_id, error=str(error) or type(error).__name__)
-        if len(payload) > self._limits.record_bytes:
-            return Row(number, sample_id, error=too_large(len(payload), self._limits.record_bytes), cause="too_large")
-        return Row(number, sample_id, payload, encoding=encoding)
+            cause: Cause = "unreadable"
+            message = str(error) or type(error).__name__
+        else:
+            if len(payload) <= self._limits.record_bytes:
+                return Row(number, sample_id, payload, encoding=encoding)
+            cause, message = "too_large", too_large(len(payload), self._limits.record_bytes)
+        return Row(number, sample_id, msgspec.msgpack.encode(shown(record)), error=message, cause=cause)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is omitted."""
@@ -439,6 +443,20 @@ class RowsOfBatch:
             del record[name]
         else:
             record[name] = value
+
+
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = MAX_QUARANTINED_LENGTH
+_SHOWN.maxdict = 20
+
+
+def shown(value: Any) -> str:
+    """Returns the beginning of a value as Python writes it, for a person."""
+    try:
+        return _SHOWN.repr(value)
+    except ValueError:
+        # An integer of more digits than Python writes.
+        return f"<{type(value).__name__}>"
 
 
 _MAYBE_NO_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
