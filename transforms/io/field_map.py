@@ -147,11 +147,24 @@ def _plain_value(value: Any) -> Any:
 
 
 def _inner_value(value: Any, key: str) -> Any:
-    """Returns a member of an object, which may be given as JSON text."""
+    """Returns a member of an object, which may be given as JSON text; None if it or the object is absent.
+
+    Raises msgspec.DecodeError for any other value: an answer of a model in a Markdown fence is no empty answer.
+    """
     value = _plain_value(value)
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = msgspec.json.decode(value)
-    return value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise msgspec.DecodeError(f"{key} must be in an object, not in one of type {type(value).__name__}")
+    if not (text := value.strip()):
+        return None
+    try:
+        return msgspec.json.decode(text, type=dict).get(key)
+    except msgspec.DecodeError as error:
+        beginning = f"the text that should hold {key} begins with {text[:20]!r}"
+        raise msgspec.DecodeError(f"{beginning} and is no JSON object: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
