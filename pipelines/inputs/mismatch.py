@@ -140,7 +140,13 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
 
 def no_column(where: str, column: str, known: Sequence[str]) -> str:
     """Returns the message that a column of the slices or the cluster is missing. known: the existing columns."""
-    return f"{where}: there is no column {column}, only {shown_names(known)}{nearest(column, known)}"
+    within = column.partition(".")[0]
+    hint = (
+        nearest(column, known)
+        if within == column or within not in known
+        else f"; name the value in {within} under fields"
+    )
+    return f"{where}: there is no column {column}, only {shown_names(known)}{hint}"
 
 
 def without_values(configuration: Configuration, column: str) -> str:

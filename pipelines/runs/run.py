@@ -52,6 +52,7 @@ from .documents import (
     coverage_document,
     slice_coverage,
 )
+from .numbers import count_of
 from .provenance import RUN_FORMAT
 from .ranking import rank, rank_with_ties
 
@@ -63,6 +64,8 @@ RUN = "run.json"
 LAYOUT = Layout((REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
 REPEATS_NAMED = SLICES_NAMED = 5
 RARE_REPEATS = "repeats that few samples have may be mistyped"
+MIN_UNPAIRED, UNPAIRED_SHARE = 5, 0.1
+"""If so many samples have no prediction, and so many predictions no sample, their ids may differ in form only."""
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """With fewer units than these, the interval of a metric is rough."""
 BOUND_TOLERANCE = 1e-9
@@ -173,6 +176,7 @@ class Run:
         }
         own = [*_without_tables(slices), *_out_of_bounds(benchmark, systems), *_partial_means(configuration, sums)]
         own += _unknown_members(configuration, systems)
+        own += _unpaired(coverages)
         warned = benchmark.coverage_warnings
         own += [warned[name] for name in warned if any(each.get(name) for each in coverages.values())]
         summary = Summary(
@@ -479,6 +483,19 @@ def _unknown_members(configuration: Configuration, systems: Mapping[str, SystemS
         for part in spec_or_undeclared(type(configuration.benchmark), name).parts:
             if "[" in part and part not in known:
                 yield f"derived.{name}: {part} has no value in any system{nearest(part, known)}"
+
+
+def _unpaired(coverages: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yields a warning for each system in which many samples have no prediction and as many predictions no sample."""
+    for name, coverage in coverages.items():
+        truths, predictions = coverage["ground_truth"], coverage["predictions"]
+        missing, unmatched = truths["missing_prediction"], predictions["unmatched"]
+        least = max(MIN_UNPAIRED, UNPAIRED_SHARE * (truths["scored"] + missing))
+        if truths["scored"] and min(missing, unmatched) >= least:
+            yield (
+                f"the {predictions_of(name)}: {count_of(missing, 'sample')} without a prediction, and "
+                f"{count_of(unmatched, 'prediction')} without a sample; if they belong together, give both the same ids"
+            )
 
 
 def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -112,14 +113,27 @@ def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan
     assert found.coverage["predictions"]["scored"] == 1
 
 
+@pytest.mark.parametrize(("count", "unpaired", "told"), [(50, 5, True), (51, 5, False), (9, 4, False), (9, 9, False)])
+def test_many_samples_and_predictions_without_the_other_are_warned_of(count: int, unpaired: int, told: bool) -> None:
+    """From 5 and a tenth on, unless no id is in both, which another line tells."""
+    truths = [{"sample_id": str(number), "text": "x"} for number in range(count)]
+    names = [f"0{number}" if number < unpaired else str(number) for number in range(count)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = beamscore.evaluate("toy", truths, [{"sample_id": each, "text": "x"} for each in names], replicates=0)
+    line = f"{unpaired} samples without a prediction, and {unpaired} predictions without a sample; if they belong"
+    assert any(line in each for each in found.warnings) == told
+
+
 def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_warned_of() -> None:
-    missing = r"^ground_truth: there is no column kinds, only sample_id, text, kind \(did you mean kind\?\)$"
+    missing = r"^ground_truth: there is no column kind{}, only sample_id, text, kind{}$"
     empty = "no ground-truth record has a value in the column kind, by which the run slices"
     nulls = [{**each, "kind": None} for each in TRUTHS]
-    arguments: list[dict[str, Any]] = [{"slices": ["kinds"]}, {"cluster": "kinds"}]
+    misspelled, nested = ("s", r" \(did you mean kind\?\)"), (".of", "; name the value in kind under fields")
+    arguments: list[dict[str, Any]] = [{"slices": ["kinds"]}, {"cluster": "kinds"}, {"slices": ["kind.of"]}]
     for form in (list, pa.Table.from_pylist):
-        for argument in arguments:
-            with pytest.raises(ValueError, match=missing):
+        for argument, ending in zip(arguments, (misspelled, misspelled, nested), strict=True):
+            with pytest.raises(ValueError, match=missing.format(*ending)):
                 beamscore.evaluate("toy", form(TRUTHS), PREDICTIONS, **argument)
         with pytest.warns(UserWarning, match=empty):
             assert beamscore.evaluate("toy", form(nulls), PREDICTIONS, slices=["kind"]).warnings == [empty]
