@@ -5,7 +5,10 @@
 - Log-t, of a metric with one bound, at a distance e from it: log(e) +- t(n - 1) * SE / e. Near the bound few units have
   an error, some of them a large one, and quantiles of the replicates miss it.
 - Wilson's interval with n, if the replicates do not vary or v is at a bound: the bootstrap sees no spread there.
-  Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927.
+  Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927. It does see one of a
+  metric made of metrics, such as a standard deviation that is 0 as they are equal by chance. Then the interval reaches
+  from the bound at least to t(n - 1) times the root mean square of the distances of the replicates from it, as these
+  vary less around their own mean.
 - The expanded percentile interval, of a metric without bounds: its tails are Phi(-sqrt(n / (n - 1)) t(n - 1)),
   which corrects for replicates that are too narrow by sqrt((n - 1) / n) and for the normal distribution instead of
   Student's. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015. Quantiles
@@ -63,20 +66,23 @@ def interval(
     if value is None or error is None:
         return None
     low, high = spec.bounds
+    replicates = replicates[~np.isnan(replicates)]
     if low is not None and high is not None:
         scale, share = high - low, _share_at_bound(value, error, low, high)
         if share is None:
             within = logit_t((value - low) / scale, error / scale, units, confidence)
         else:
-            within = wilson(share, units, confidence)
+            reach = _reach(spec, error, replicates - value, units, confidence) / scale
+            least, most = wilson(share, units, confidence)
+            within = min(least, max(share - reach, 0.0)), max(most, min(share + reach, 1.0))
         return low + scale * within[0], low + scale * within[1]
     if low is not None:
-        above = log_t(value - low, error, units, confidence, spec.loss)
+        above = log_t(spec, value - low, error, replicates - low, units, confidence)
         return above and (low + above[0], low + above[1])
     if high is not None:
-        below = log_t(high - value, error, units, confidence, spec.loss)
+        below = log_t(spec, high - value, error, high - replicates, units, confidence)
         return below and (high - below[1], high - below[0])
-    return expanded_percentile(value, error, replicates[~np.isnan(replicates)], units, confidence)
+    return expanded_percentile(value, error, replicates, units, confidence)
 
 
 def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, float | None]:
@@ -92,17 +98,19 @@ def standard_error(spec: MetricSpec, value: float | None, error: float | None, u
     """Returns the standard error of one metric, in its own unit: `error`, the spread of the replicates.
 
     At a bound, and if a metric with two bounds has no spread, the bootstrap sees none; then it is half of Wilson's
-    95 % interval divided by 1.96. None if the metric has no interval, and for one unit or less.
+    95 % interval divided by 1.96, and at least `error` for a metric made of metrics. None if the metric has no
+    interval, and for one unit or less.
     """
     if value is None or error is None or units <= 1:
         return None
     low, high = spec.bounds
+    least = error if spec.parts else 0.0
     if low is not None and high is not None:
         share = _share_at_bound(value, error, low, high)
-        return error if share is None else (high - low) * _wilson_error(share, units)
+        return error if share is None else max(least, (high - low) * _wilson_error(share, units))
     bound = low if low is not None else high
     if bound is not None and abs(value - bound) <= ROUNDING:
-        return spec.loss * _wilson_error(0.0, units) if math.isfinite(spec.loss) else None
+        return max(least, spec.loss * _wilson_error(0.0, units)) if math.isfinite(spec.loss) else None
     return error if error > ROUNDING * abs(value - (bound or 0.0)) else None
 
 
@@ -143,19 +151,33 @@ def wilson(share: float, units: float, confidence: float) -> Interval:
     return (0.0 if share == 0 else center - half), (1.0 if share == 1 else center + half)
 
 
-def log_t(distance: float, error: float, units: float, confidence: float, loss: float) -> Interval | None:
+def log_t(
+    spec: MetricSpec, distance: float, error: float, replicates: FloatArray, units: float, confidence: float
+) -> Interval | None:
     """Returns the log-t interval of a distance of at least 0 from the only bound of a metric.
 
-    At the bound, every unit was without an error, and no replicate differs: it is Wilson's interval of a share of 0,
-    times `loss`, the most that an error costs a unit; None if that is infinite. Elsewhere, None if nothing differs, or
-    for one unit or less.
+    replicates: their distances. At the bound, it is Wilson's interval of a share of 0, times `loss`, the most that an
+    error costs a unit, or what the replicates reach if that is more; None if either is infinite. Elsewhere, None if
+    nothing differs, or for one unit or less.
     """
     if distance <= ROUNDING:
-        return (0.0, loss * wilson(0.0, units, confidence)[1]) if math.isfinite(loss) else None
+        end = max(spec.loss * wilson(0.0, units, confidence)[1], _reach(spec, error, replicates, units, confidence))
+        return (0.0, end) if math.isfinite(end) else None
     if units <= 1 or error <= ROUNDING * distance:
         return None
     half = min(t_quantile(units, confidence) * error / distance, MAX_EXPONENT)
     return distance * math.exp(-half), distance * math.exp(half)
+
+
+def _reach(spec: MetricSpec, error: float, distances: FloatArray, units: float, confidence: float) -> float:
+    """Returns t(n - 1) times the root mean square of the distances of replicates from a bound, at which a metric is.
+
+    0 if none differs. And unless the metric is made of metrics: others vary at a bound only where nothing is left to
+    measure, such as a precision that is 0 as nothing is predicted.
+    """
+    if error <= ROUNDING or not spec.parts:
+        return 0.0
+    return t_quantile(units, confidence) * math.sqrt(np.mean(distances**2))
 
 
 def expanded_percentile(

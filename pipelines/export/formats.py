@@ -103,7 +103,7 @@ def _metric(benchmark: str, name: str, spec: MetricSpec) -> dict[str, Any]:
 def _uncertainty(run: Run, summary: SystemSummary, name: str) -> dict[str, Any]:
     """Returns the number of samples, and the interval and the standard error of a metric if they are known.
 
-    The bootstrap sees no spread at a bound: both are Wilson's there.
+    At a bound both are called Wilson's; those of a metric made of metrics may be wider.
     """
     settings = run.configuration.settings
     interval, error = summary.intervals.get(name), summary.errors.get(name)

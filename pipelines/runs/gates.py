@@ -189,7 +189,7 @@ class _GateEvaluator:
         # No loss is beyond a bound of the metric itself.
         if error is None or (bound <= low if sign > 0 else bound >= high):
             return False
-        # At a bound, the interval is Wilson's, of a share of losses that none of the units shows.
+        # At a bound, the interval is at least Wilson's, of a share of losses that none of the units shows.
         if min(value - low, high - value) <= ROUNDING:
             return False
         wider = widened_error(error, units, value - low if sign > 0 else high - value, None)

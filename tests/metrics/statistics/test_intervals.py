@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ SHARES = st.lists(GRID, min_size=2, max_size=40)
 
 # Of the mean 0 and the standard deviation 1.
 SPREAD = np.array([-1.0, 1.0])
+CHANCE = np.array([0.0, 0.4, 0.4, 0.4])
 WILSON = 0.277533 / 2 / 1.959964
 THIRDS = np.array([1 / 3, np.nextafter(1 / 3, 1)] * 5)
 
@@ -62,6 +64,9 @@ def test_intervals_and_standard_errors_by_hand() -> None:
         (BALANCE, 100.0, [100.0] * 2, 10, (100 - 200 * (1 - 0.722467), 100.0), 200 * WILSON),
         (SHARE, 1.0, [1.0, 0.5, 0.5, 0.5], 10, (0.722467, 1.0), WILSON),
         (SHARE, 0.0, [0.0, 0.5, 0.5, 0.5], 10, (0.0, 1 - 0.722467), WILSON),
+        # Metrics that are equal by chance: t(9) = 2.262157 times 0.4 sqrt(3 / 4) = 0.346410 is 0.783634.
+        *((replace(spec, parts=("a",)), 0.0, CHANCE, 10, (0.0, 0.783634), 0.173205) for spec in (SHARE, ERRORS)),
+        *((replace(spec, parts=("a",)), 1.0, 1 - CHANCE, 10, (0.216366, 1.0), 0.173205) for spec in (SHARE, ACCURACY)),
         # No spread: 8 of 10, the centre (0.8 + z^2 / 20) / (1 + z^2 / 10) = 0.716740, the half width 0.226578.
         (SHARE, 0.8, [0.8] * 5, 10, (0.716740 - 0.226578, 0.716740 + 0.226578), 0.226578 / 1.959964),
         # One unit says nothing of the spread.
