@@ -5,6 +5,7 @@ sample are those of its repeats under other names (`fold_statistics`):
 
     name                  the mean over the repeats, by which denominators and units are counted
     @["","r"]name         of repeat r, as of a slice (`statistics.slice_names`)
+    @["","r"]@            1 if all of these are 0
     @count:metric[k]      1 for each k up to the number n of repeats in which the per-sample metric has a value
     @rank:metric[n|i]     the i-th of these n values, the worst first
 
@@ -41,6 +42,8 @@ REPEATS = "repeats"
 """The metric that counts the repeats of a system."""
 _COLUMN = ""
 """The column name of repeats; no column of the ground truth has it."""
+_UNCOUNTED = "@"
+"""The statistic of a repeat whose others are 0: sums of 0 are not kept, and would not tell that it is there."""
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +86,7 @@ def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -
     names = dict.fromkeys(name for score in runs.values() for name in score.statistics)
     folded = {name: exact_mean([score.statistics.get(name, 0) for score in runs.values()]) for name in names}
     for label, score in runs.items():
-        folded |= prefixed(score.statistics, _COLUMN, label)
+        folded |= prefixed(score.statistics if any(score.statistics.values()) else {_UNCOUNTED: 1}, _COLUMN, label)
     for spec in _ranked(kind):
         defined = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
         values = sorted((float(_clipped(spec, value)) for value in defined), key=spec.signed_value)
@@ -113,8 +116,14 @@ def exact_mean(values: Sequence[float]) -> float:
 
 
 def repeats_of(sums: AnySums) -> tuple[str, ...]:
-    """Returns the labels of the repeats that have a sum, in order: by length first, so that 10 comes after 9."""
+    """Returns the labels of the repeats, in order: by length first, so that 10 comes after 9."""
     return tuple(sorted(slices_of(sums, _COLUMN), key=lambda label: (len(label), label)))
+
+
+def _runs(sums: AnySums) -> dict[str, AnySums]:
+    """Returns what the benchmark has summed up in each repeat, by its label."""
+    runs = slices_of(sums, _COLUMN).items()
+    return {label: run.renamed({name: name for name in run if name != _UNCOUNTED}) for label, run in runs}
 
 
 def with_labels(statistics: Mapping[str, float], own: Sequence[str], labels: Sequence[str]) -> Mapping[str, float]:
@@ -157,7 +166,7 @@ class _WithRepeats(AnyBenchmark):
 
     def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
         """Returns the metrics of some samples of a corpus; columns [R] if `sums` is a SumTable."""
-        labels = slices_of(sums, _COLUMN)
+        labels = _runs(sums)
         runs = [values_of_rows(self._one_run, part, corpus) for part in [*labels.values()] or [sums]]
         values: dict[str, Any] = {}
         spreads: dict[str, Any] = {}
@@ -169,7 +178,7 @@ class _WithRepeats(AnyBenchmark):
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the main metrics of each repeat, then the tables of the benchmark, of all repeats together."""
-        main, runs = self.one_run.main_metrics(), slices_of(sums, _COLUMN)
+        main, runs = self.one_run.main_metrics(), _runs(sums)
         values = {label: values_of_rows(self._one_run, part, sums) for label, part in runs.items()}
         rows = [[label, *(metrics.get(name) for name in main)] for label, metrics in values.items()]
         return [Table("Repeats", ["repeat", *main], rows), *self._one_run.tables(Sums.merged(runs.values()))]

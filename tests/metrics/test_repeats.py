@@ -101,8 +101,7 @@ def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_dev
     for place, (corpus, sums) in enumerate(zip(drawn, rows, strict=True)):
         labels = sorted({label for runs in corpus for label in runs})
         parts = [Sums.merged(Sums.of(runs[label].statistics) for runs in corpus if label in runs) for label in labels]
-        # A repeat in which nothing was counted leaves no sum.
-        values = {label: PLAIN.values(part) for label, part in zip(labels, parts, strict=True) if part}
+        values = {label: PLAIN.values(part) for label, part in zip(labels, parts, strict=True)}
         found = BENCHMARK.values(sums)
         for name in ("accuracy", "error"):
             defined = [number for each in values.values() if (number := each[name]) is not None]
