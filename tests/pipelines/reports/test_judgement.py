@@ -47,9 +47,7 @@ def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, 
          "It is equal to the baseline in 2 main metrics"),
     ],
 )  # fmt: skip
-def test_the_main_metrics_decide(
-    moves: list[Move], higher: bool, judgement: str, reasons: list[str], moved: str, clause: str
-) -> None:
+def test_main_metrics_decide(moves: Any, higher: bool, judgement: str, reasons: Any, moved: str, clause: str) -> None:
     """The last metric leads; the first decided one is said first, or the lead metric; the other decided are reasons."""
     names = [f"m{number}" for number in range(len(moves))]
     differences = [compared(name, move, higher) for name, move in zip(names, moves, strict=True)]
@@ -58,11 +56,6 @@ def test_the_main_metrics_decide(
     assert (found.judgement, found.sentence) == (judgement, f"{moved}. {clause}.")
     assert [each.filters for each in found.reasons] == [{"why": why} for why in reasons]
     assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
-
-
-def test_too_few_differ_where_the_interval_excludes_zero() -> None:
-    words = [compared("x", move, has_few=True).difference.verdict for move in (WORSE, UNSURE, SAME)]
-    assert words == ["too few differ", "no difference shown", "identical"]
 
 
 def test_what_samples_of_one_side_may_explain_is_neither_better_nor_worse() -> None:
@@ -86,10 +79,8 @@ def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested
         (("no difference shown", "not tested"), f"{TEST} does not confirm exact_match. "
          "similarity was not tested for all metrics and slices at once."),
     ):  # fmt: skip
-        metrics = {
-            each.name: {"candidate": 0.5, "verdict": word} for each, word in zip(differences, words, strict=True)
-        }
-        found = judge_comparison({"metrics": metrics, "slices": {}}, ToyBenchmark, differences, [], [*metrics])
+        known = {each.name: {"candidate": 0.5, "verdict": word} for each, word in zip(differences, words, strict=True)}
+        found = judge_comparison({"metrics": known, "slices": {}}, ToyBenchmark, differences, [], [*known])
         assert found.sentence.partition("main metrics. ")[2] == said
 
 
@@ -188,13 +179,8 @@ def test_a_run_is_judged_by_what_it_scored_and_its_gates(
     found = judging.judge_run(summary(scored, places), ToyBenchmark, gates, failures, None)
     assert (found.judgement, found.sentence) == (judgement, sentence)
     of_failures = [Link("few", {"status": "rejected"}, 1), Link("all", {}, 1)]
-    of_gates = [
-        Link(
-            f"g{' of b' * (each.system is not None)} ({each.verdict}{', advisory' * (not each.blocks)}): r",
-            {"slice.kind": "1"},
-            1 if each.system else None,
-        )
-        for each in gates
-        if each.verdict != "pass"
-    ]
+    of_gates = []
+    for each in (each for each in gates if each.verdict != "pass"):
+        text = f"g{' of b' * (each.system is not None)} ({each.verdict}{', advisory' * (not each.blocks)}): r"
+        of_gates.append(Link(text, {"slice.kind": "1"}, 1 if each.system else None))
     assert list(found.reasons) == [*of_failures[2 - len(failures) :], *of_gates]
