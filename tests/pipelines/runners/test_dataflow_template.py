@@ -95,22 +95,20 @@ def test_without_a_configuration_the_launch_ends(capsys: pytest.CaptureFixture[s
 def test_the_launcher_hands_the_job_over_and_without_a_runner_it_runs_here(
     flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Dataflow starts the job when the launcher has ended; a result that is waited for has no job, and raises.
-
-    Without a runner the image is tried when it is built.
-    """
+    """Dataflow starts the job when the launcher has ended. Without a runner the image is tried when it is built."""
     records = write_lines(tmp_path / "t.jsonl", [toy.sample(index, 0)[0] for index in range(6)])
     given = ["--config=toy", f"--ground_truth={records}", f"--predictions={records}", f"--output={tmp_path / 'out'}"]
     if not flag:
         assert dataflow_template.main([*given, "--no_wait_until_finish"]) == 0
         assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["benchmark"] == "toy"
         return
-    run = Mock(return_value=SimpleNamespace(wait_until_finish=None))
+    run, asked = Mock(return_value=SimpleNamespace(wait_until_finish=None)), list[str]()
     monkeypatch.setattr(beam.Pipeline, "run", run)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
-    monkeypatch.setattr(launch, "check_reachable", list)
+    monkeypatch.setattr(launch, "check_reachable", asked.extend)
     assert dataflow_template.main([*JOB, flag, *given]) == 0
     run.assert_called_once()
+    assert asked[:2] == ["gs://bucket/temp", "gs://bucket/staging"]
     assert "continues without this command" in capsys.readouterr().out
 
 
