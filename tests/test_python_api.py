@@ -51,9 +51,7 @@ BROKEN = (
 
 @pytest.mark.filterwarnings("ignore:.*duplicate sample_id")
 @pytest.mark.parametrize(("name", "column"), [("chart", "source"), ("formula", "source"), ("toy", "words")])
-def test_records_in_memory_have_the_result_of_the_pipeline(
-    name: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_and_files_score_alike(name: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that cannot be scored; in this process, and in two others."""
     monkeypatch.setattr(workers, "MIN_PAIRS", 3)
     given = BROKEN if name == "toy" else [read(CORPORA / name / f"{side}.jsonl") for side in SIDES]
@@ -103,10 +101,8 @@ def test_all_forms_of_records_are_read_alike() -> None:
     # Nor has it integers of more than 64 bits.
     large = mappings.assign(z=2**65)
     assert list(beamscore.evaluate("toy", large, predictions, slices=["z"]).slices) == [f"z={2**65}"]
-    within = table.select([0, 1]).append_column(
-        "x", pa.array([{"words": each} for each in as_text["words"].to_pylist()])
-    )
-    found = beamscore.evaluate("toy", within, predictions, fields={"ground_truth": {"words": "x.words"}})
+    deep = table.select([0, 1]).append_column("x", pa.array([{"words": each} for each in as_text["words"].to_pylist()]))
+    found = beamscore.evaluate("toy", deep, predictions, fields={"ground_truth": {"words": "x.words"}})
     assert found.sums == expected
 
 
@@ -146,9 +142,8 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
 
 def test_one_pair_has_its_metrics_and_details() -> None:
     found = beamscore.score("toy", {"text": "one"}, {"text": "one"}, options={"batch": np.int64(3)})
-    assert found == beamscore.PairScore(
-        {"exact_match": 1.0, "similarity": 1.0}, {"samples": 1, "equal": 1, "similarity": 1.0}, {"read": "one"}
-    )
+    metrics: dict[str, Any] = {"exact_match": 1.0, "similarity": 1.0}
+    assert found == beamscore.PairScore(metrics, {"samples": 1, "equal": 1, "similarity": 1.0}, {"read": "one"})
     assert beamscore.score("toy", {"text": "one"}).metrics["exact_match"] == 0
 
 
@@ -156,8 +151,8 @@ def pair(truth: Any, prediction: Any, benchmark: Any = "toy", **options: Any) ->
     return lambda: beamscore.score(benchmark, {"text": truth}, {"text": prediction}, options=options)
 
 
-def whole(truths: Any, predictions: Any = ()) -> Callable[[], Any]:
-    return lambda: beamscore.evaluate("toy", truths, predictions)
+def whole(truths: Any, predictions: Any = (), **more: Any) -> Callable[[], Any]:
+    return lambda: beamscore.evaluate("toy", truths, predictions, **more)
 
 
 def merged(count: int, benchmark: str = "toy") -> Callable[[], Any]:
@@ -186,17 +181,15 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (whole("nowhere.jsonl", FILE), ValueError, "nowhere"),
     (whole(FILE, ONE), TypeError, "both be files"),
     *((whole(bad), TypeError, "must be a") for bad in (3, {"sample_id": "a"}, b"x", [[1]], None)),
+    *((whole(ONE, processes=bad), ValueError, "^processes: must be a whole") for bad in (0, -1, 1.5, True, "2", None)),
     (whole(ONE, DOUBLED), ValueError, r"^predictions: two columns are called 'text'; rename one$"),
-    (merged(1), ValueError, "^1 sample was scored by both, such as 'a'$"),
     (merged(2), ValueError, "^2 samples were scored by both, such as 'a'$"),
     (merged(0, "chemistry"), ValueError, "other benchmarks, options or settings"),
 ]
 
 
 @pytest.mark.parametrize(("call", "error", "said"), WRONG, ids=[said for *_, said in WRONG])
-def test_what_is_wrong_is_said_by_an_error_that_travels_to_other_processes(
-    call: Callable[[], Any], error: type[Exception], said: str
-) -> None:
+def test_an_error_says_what_is_wrong_and_travels(call: Callable[[], Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said) as raised:
         call()
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
