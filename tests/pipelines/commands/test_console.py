@@ -19,17 +19,6 @@ from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
 from tests import toy
 from tests.runs import command, without_progress, write_lines
 
-SAMPLES = [toy.sample(index, 0) for index in range(40)]
-PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
-
-
-@pytest.fixture
-def given(tmp_path: Path) -> tuple[str, ...]:
-    truths = write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
-    predictions = write_lines(tmp_path / "p.jsonl", PREDICTIONS)
-    more = ("--output", f"{tmp_path}/out", "--set", "bootstrap.replicates=20", "--no-html")
-    return ("evaluate", "toy", "--ground-truth", f"{truths}", "--predictions", f"{predictions}", *more)
-
 
 def cells(printed: str) -> list[list[str]]:
     """Returns the rows of a table, the header first."""
@@ -70,9 +59,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     assert shown[1:] == ["", ""]
 
 
-def test_a_line_of_progress_has_what_can_be_counted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_of_progress_has_its_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     repeated = Mock(return_value=contextlib.nullcontext())
     monkeypatch.setattr(console, "repeated", repeated)
     for is_local in (True, False):
@@ -128,10 +115,11 @@ def test_a_comparison_has_a_row_for_each_metric_that_a_side_has(capsys: pytest.C
     ]
 
 
-def test_lines_of_progress_are_written_unless_it_is_quiet(
-    given: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_progress_are_written_unless_quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "LINE_INTERVAL_S", 0.05)
+    truths = write_lines(tmp_path / "t.jsonl", [toy.sample(index, 0)[0] for index in range(40)])
+    sides = (f"--ground-truth={truths}", f"--predictions={truths}", f"--output={tmp_path}/out")
+    given = ("evaluate", "toy", *sides, "--set=bootstrap.replicates=20", "--no-html")
     code, _, stderr = command(*given)
     assert (code, stderr != "", without_progress(stderr)) == (0, True, "")
     assert command(*given, "--quiet")[::2] == (0, "")

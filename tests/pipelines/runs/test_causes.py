@@ -10,17 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.pipelines.runs.causes import (
-    SCORE_ALL,
-    QuarantineCause,
-    QuarantinedRecord,
-    duplicate_warnings,
-    most_frequent,
-    quarantine_causes,
-    stored_causes,
-)
+from beamscore.pipelines.runs import causes
 from beamscore.transforms.records import CauseCount, Quarantined
-from tests.runs import Run, command, evaluate, write_lines
+from tests.runs import Run, command, evaluate, evaluate_records, write_lines
+from tests.toy import ToyBenchmark
 
 Records = list[dict[str, Any]]
 RULES = [{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}]
@@ -37,10 +30,8 @@ MISSPELLED = f"{NONE} rule (did you mean rules?)"
 
 
 def run(folder: Path, truths: Records, *more: str, config: str = "traffic_rules", **systems: Records) -> Run:
-    truth = write_lines(folder / "t.jsonl", truths)
-    predictions = {name: write_lines(folder / f"{name}.jsonl", records) for name, records in systems.items()}
     settings = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0", *more)
-    return evaluate(folder / "out", truth, predictions, *settings, config=config)
+    return evaluate_records(folder / "out", truths, systems, *settings, config=config)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +55,7 @@ def run(folder: Path, truths: Records, *more: str, config: str = "traffic_rules"
          f"the ground truth: {NONE} text (did you mean the benchmark chemistry"),
     ],
 )  # fmt: skip
-def test_why_nothing_was_scored_is_one_line_and_the_result_is_written(
-    tmp_path: Path, truths: Records, systems: dict[str, Any], told: str
-) -> None:
+def test_why_nothing_was_scored_is_one_line(tmp_path: Path, truths: Records, systems: Any, told: str) -> None:
     found = run(tmp_path, truths, "--set", "missing=exclude", "--set", "max_rejected_fraction=1", **systems)
     line = found.stderr.removeprefix("beamscore: ").removesuffix("\n")
     assert (found.code, found.stdout, line.isprintable()) == (1, "", True)
@@ -88,29 +77,22 @@ def test_a_model_that_predicts_nothing_of_some_samples_or_of_all_is_scored(tmp_p
     flags = ("--quiet", "--no-html")
     found = evaluate(tmp_path / "out", truth, sides, *flags, config="traffic_rules")
     assert (found.code, found.stderr) == (0, "")
-    coverage = found.summary["systems"]["some"]["coverage"]
-    assert "predictions_without_fields" not in coverage
+    assert "predictions_without_fields" not in found.summary["systems"]["some"]["coverage"]
     assert found.summary["systems"]["nothing"]["values"]["overall.f1"] == 0
     # One without the column is told.
     again = evaluate(tmp_path / "out", truth, tmp_path / "wrong.parquet", *flags, config="traffic_rules")
     assert (again.code, again.stderr) == (1, f"beamscore: the predictions: {MISSPELLED}\n")
 
 
-LENIENT = """
-import msgspec
-from tests.toy import ToyBenchmark
-class Prediction(msgspec.Struct, frozen=True):
+class Lenient(msgspec.Struct, frozen=True):
     text: str = ""
-class Lenient(ToyBenchmark):
-    name, prediction_type = "lenient", Prediction
-"""
 
 
-def test_a_record_has_a_field_if_it_gives_the_default_and_none_if_it_gives_none(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(LENIENT)
+def test_a_record_that_gives_the_default_has_a_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToyBenchmark, "prediction_type", Lenient)
     for name, code in (("text", 0), ("txt", 1)):
-        found = run(tmp_path, records(text="a"), config=f"{tmp_path}/own.py:Lenient", ours=records(**{name: ""}))
-        assert (found.code, "a field that lenient reads, text; they have txt" in found.stderr) == (code, code == 1)
+        found = run(tmp_path, records(text="a"), config="toy", ours=records(**{name: ""}))
+        assert (found.code, "a field that toy reads, text; they have txt" in found.stderr) == (code, code == 1)
 
 
 @pytest.mark.parametrize(
@@ -153,35 +135,35 @@ def test_a_run_that_scored_nothing_fails_wherever_it_is_judged(
 
 
 def test_the_most_frequent_cause_is_that_of_rejected_records() -> None:
-    def cause(name: Any, records: int, side: str = "ours", system: str = "") -> QuarantineCause:
-        return QuarantineCause(side, "read", name, records, [QuarantinedRecord("p:1", name)], system)
+    def cause(name: Any, records: int, side: str = "ours", system: str = "") -> causes.QuarantineCause:
+        return causes.QuarantineCause(side, "read", name, records, [causes.QuarantinedRecord("p:1", name)], system)
 
     known = [cause("unmatched", 9), cause("invalid", 2), cause("failed", 3), cause("failed", 5, "other")]
-    assert most_frequent(known, "ours", ("ours",)) is known[2]
-    assert most_frequent(known, "ours", ("ours",), ()) is known[0]
-    assert most_frequent(known[:1], "ours", ("ours", "ground_truth")) is None
+    assert causes.most_frequent(known, "ours", ("ours",)) is known[2]
+    assert causes.most_frequent(known, "ours", ("ours",), ()) is known[0]
+    assert causes.most_frequent(known[:1], "ours", ("ours", "ground_truth")) is None
     truths = [cause("invalid", 1, "ground_truth"), cause("failed", 3, "ground_truth", "other")]
-    assert [most_frequent(truths, name, ("ground_truth",)) for name in ("ours", "other")] == truths
+    assert [causes.most_frequent(truths, name, ("ground_truth",)) for name in ("ours", "other")] == truths
 
 
 def test_a_cause_shows_its_first_record_and_the_remedy_and_duplicates_are_warned_of() -> None:
-    records = [QuarantinedRecord(f"p.jsonl:{line}", f"text: problem {line}") for line in (3, 9)]
-    causes = [QuarantineCause("ours", "read", "duplicate", 1200, records),
-              QuarantineCause("ground_truth", "read", "duplicate", 1, records[:1]),
-              QuarantineCause("ours", "read", "failed", 1, records)]  # fmt: skip
-    assert str(causes[0]) == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
+    records = [causes.QuarantinedRecord(f"p.jsonl:{line}", f"text: problem {line}") for line in (3, 9)]
+    listed = [causes.QuarantineCause("ours", "read", "duplicate", 1200, records),
+              causes.QuarantineCause("ground_truth", "read", "duplicate", 1, records[:1]),
+              causes.QuarantineCause("ours", "read", "failed", 1, records)]  # fmt: skip
+    assert str(listed[0]) == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
     # A record of a collection is in no file.
     entry = Quarantined("ours", "b", "", 10, None, "read", "invalid", "text: problem 3", "{}")
-    ((example,),) = (cause.examples for cause in quarantine_causes([CauseCount(1, (entry,))]))
+    ((example,),) = (cause.examples for cause in causes.quarantine_causes([CauseCount(1, (entry,))]))
     assert example.place == "b at the record with the hash 000000000000000a"
     told = [
         "the predictions of ours: 1,200 records with a duplicate sample_id: "
         "p.jsonl:3 (text: problem 3), p.jsonl:9 (text: problem 9); quarantine/ lists all",
         "the ground truth: 1 record with a duplicate sample_id: p.jsonl:3 (text: problem 3); quarantine/ lists all",
     ]
-    assert duplicate_warnings(causes, repeats=True) == told
-    assert duplicate_warnings(causes, repeats=False) == [f"{told[0]}; {SCORE_ALL}", told[1]]
-    stored = {"quarantine": msgspec.to_builtins(causes)}
-    assert stored_causes(stored) == causes
+    assert causes.duplicate_warnings(listed, repeats=True) == told
+    assert causes.duplicate_warnings(listed, repeats=False) == [f"{told[0]}; {causes.SCORE_ALL}", told[1]]
+    stored = {"quarantine": msgspec.to_builtins(listed)}
+    assert causes.stored_causes(stored) == listed
     stored["quarantine"][0]["examples"] = []
-    assert stored_causes(stored) == stored_causes({}) == []
+    assert causes.stored_causes(stored) == causes.stored_causes({}) == []
