@@ -1,6 +1,4 @@
-"""Faults at every single step of what writes to a filesystem: a step fails, or the process stops there for good; and
-disks that are full.
-"""
+"""Faults at every single step of what writes to a filesystem: it fails, or the process stops; and full disks."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from beamscore.transforms.totals import ComputedSlice, PartialSums, SliceKey, sl
 SYSTEM = "predictions"
 
 Row = dict[str, Any]
+Settings = Mapping[str, Any] | None
 
 
 def row(name: str, similarity: float | None, kind: str = "a", unit: str | None = None, **more: Any) -> Row:
@@ -46,10 +47,7 @@ def row(name: str, similarity: float | None, kind: str = "a", unit: str | None =
 
 
 def finished(
-    rows: Sequence[Row],
-    settings: Mapping[str, Any] | None = None,
-    fingerprint: str | None = "ff",
-    predictions: str | None = "aa",
+    rows: Sequence[Row], settings: Settings = None, fingerprint: str | None = "ff", predictions: str | None = "aa"
 ) -> Run:
     """Returns a run of which these are the rows; fingerprint, predictions: those of the records of each slice."""
     config = {"benchmark": "toy", "slices": ["kind"], "bootstrap": {"replicates": 50}, **(settings or {})}
@@ -86,18 +84,14 @@ def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict
     totals, clustered = dict(partial.flush()), configuration.settings.cluster is not None
     found = {}
     for number, name in enumerate(names):
-        of_system = [(key, each) for key, each in totals.items() if key.system == number]
+        own = [(key, each) for key, each in totals.items() if key.system == number]
         corpus = totals[SliceKey(number)].sums.sums()
-        parts = slice_results(
-            configuration.benchmark, core.confidence, of_system, corpus, clustered, core.scoring.missing
-        )
+        parts = slice_results(configuration.benchmark, core.confidence, own, corpus, clustered, core.scoring.missing)
         found[name] = {each.key.label: each for each in parts}
     return found
 
 
-def write_run(
-    folder: Path, rows: Sequence[Row], settings: Mapping[str, Any] | None = None, files: int = 1, **given: Any
-) -> Path:
+def write_run(folder: Path, rows: Sequence[Row], settings: Settings = None, files: int = 1, **given: Any) -> Path:
     """Writes the `finished` run of these rows: summary.json, sums.json, and the rows in some files."""
     run = finished(rows, settings, **given)
     (folder / "samples").mkdir(parents=True)

@@ -25,8 +25,7 @@ class _Upload(io.BytesIO):
 class ObjectStore(FileSystem):
     """Like Cloud Storage and S3: no folders, and a file takes the place of one that is there.
 
-    A path without a slash at its end names one object: nothing below it is deleted with it. Files are written and read
-    as they are: whoever opens one must say that nothing is to be compressed.
+    A path without a slash at its end names one object. Whoever opens a file must say that nothing is to be compressed.
     """
 
     FILES: ClassVar[dict[str, bytes]] = {}

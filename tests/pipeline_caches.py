@@ -1,9 +1,8 @@
 """What each run of a pipeline finds out again, kept: a good part of the time of the pipelines of these tests.
 
-`view_as` makes a parser of the options of a class and parses all flags, some five hundred times in a run; and each step
-asks several times which state its DoFn has, by the signatures of all its methods. The answers are always the same. What
-nothing of ours reads is left out: where each type hint comes from, a look at the source of each DoFn, the size of each
-side input, what `pip freeze` prints for a log of Dataflow, and waiting until files would survive a power cut.
+`view_as` parses all flags, some five hundred times in a run, and each step asks several times which state its DoFn has:
+the answers are always the same. What nothing of ours reads is left out: where each type hint comes from, a look at the
+source of each DoFn, the size of each side input, what `pip freeze` prints, and waiting for the disk.
 """
 
 from __future__ import annotations

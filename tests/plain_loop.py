@@ -9,23 +9,22 @@ from typing import Any
 
 import msgspec
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.sums import Sums
 
 
-def make_benchmark(name: str, **options: Any) -> Benchmark[Any, Any, Any]:
+def make_benchmark(name: str, **options: Any) -> AnyBenchmark:
     kind = benchmark_class(name)
     return kind(msgspec.convert(options, kind.options_type))
 
 
 def read_records(path: Path) -> dict[str, bytes]:
-    lines = path.read_bytes().splitlines()
-    return {json.loads(line)["sample_id"]: line for line in lines if line.strip()}
+    return {json.loads(line)["sample_id"]: line for line in path.read_bytes().splitlines() if line.strip()}
 
 
 def decoded_pairs(
-    benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
+    benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> list[Pair[Any, Any]]:
     found = {name: msgspec.json.decode(text, type=benchmark.prediction_type) for name, text in predictions.items()}
     kind = benchmark.truth_type
@@ -33,7 +32,7 @@ def decoded_pairs(
 
 
 def score_records(
-    benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
+    benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> dict[str, SampleScore | RejectedRecord]:
     """Scores every ground truth with its prediction, as one batch."""
     pairs = decoded_pairs(benchmark, truths, predictions)

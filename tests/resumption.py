@@ -44,10 +44,7 @@ sys.exit(main.main(sys.argv[2:]))
 
 
 def interrupted(number: signal.Signals, arguments: Sequence[str]) -> tuple[int, str]:
-    """Runs a command until a signal comes in the middle of its scoring.
-
-    Returns the exit code, and standard error without progress.
-    """
+    """Runs a command until a signal amid its scoring; returns its code, and standard error without progress."""
     command = [sys.executable, "-c", _COMMAND, str(int(number)), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
@@ -28,6 +28,9 @@ from tests import pipeline_caches
 pipeline_caches.install()
 
 Record = dict[str, Any]
+Lines = Iterable[Record | bytes]
+Globs = Mapping[str, str | Path] | str | Path
+"""By system, or of one system without a name."""
 
 RESULT_NAMES = {"summary.json", "run.json", "sums.json", "report.md", "report.html", "samples", "quarantine", ".runs"}
 """All that stands in the output folder of a run that is done."""
@@ -101,14 +104,8 @@ def refused(*arguments: str | Path) -> str:
     return stderr.removeprefix("beamscore: ").rstrip("\n")
 
 
-def evaluate(
-    output: Path,
-    truths: str | Path,
-    predictions: Mapping[str, str | Path] | str | Path,
-    *more: str,
-    config: str | Path = "toy",
-) -> Run:
-    """Runs `beamscore evaluate`; `predictions` are globs by system, or one glob of a system without a name."""
+def evaluate(output: Path, truths: str | Path, predictions: Globs, *more: str, config: str | Path = "toy") -> Run:
+    """Runs `beamscore evaluate`."""
     named = predictions.items() if isinstance(predictions, Mapping) else [("", predictions)]
     flags = [flag for name, glob in named for flag in ("--predictions", f"{name}={glob}" if name else glob)]
     given = ("--ground-truth", truths, *flags, "--output", output, *more)
@@ -117,22 +114,16 @@ def evaluate(
 
 
 def evaluate_records(
-    output: Path,
-    truths: Iterable[Record | bytes],
-    predictions: Mapping[str, Iterable[Record | bytes]] | Iterable[Record | bytes],
-    *more: str,
-    config: str | Path = "toy",
+    output: Path, truths: Lines, predictions: Mapping[str, Lines] | Lines, *more: str, config: str | Path = "toy"
 ) -> Run:
     """Runs `beamscore evaluate` on records, or lines, by system or of one; their files lie beside the output."""
     named = predictions if isinstance(predictions, Mapping) else {"predictions": predictions}
-    files = {
-        name: write_lines(output.with_name(f"{output.name}-{name}.jsonl"), records)
-        for name, records in {"truth": truths, **named}.items()
-    }
+    sides = {"truth": truths, **named}
+    files = {name: write_lines(output.with_name(f"{output.name}-{name}.jsonl"), each) for name, each in sides.items()}
     return evaluate(output, files.pop("truth"), files, *more, config=config)
 
 
-def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
+def write_lines(path: Path, records: Lines) -> Path:
     """Writes records, or lines as they are, as JSONL, compressed as the end of the name says."""
     lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in records]
     compress: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstd.compress}
@@ -146,13 +137,10 @@ def wrong(records: Sequence[Record], count: int, text: object = "?" * 9) -> list
     return [*({**each, "text": text} for each in records[:count]), *records[count:]]
 
 
-def plain_score(benchmark: Benchmark[Any, Any, Any], truth: Record, prediction: Record | None) -> SampleScore | None:
+def plain_score(benchmark: AnyBenchmark, truth: Record, prediction: Record | None) -> SampleScore | None:
     """Scores one sample on its own, as the rules of missing and rejected records say; None: it is out of the score."""
-    pair = Pair(
-        truth["sample_id"],
-        msgspec.convert(truth, benchmark.truth_type),
-        None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type),
-    )
+    read = None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type)
+    pair = Pair(truth["sample_id"], msgspec.convert(truth, benchmark.truth_type), read)
     (result,) = benchmark.score([pair])
     if not isinstance(result, RejectedRecord):
         return result

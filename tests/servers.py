@@ -44,10 +44,7 @@ def group_is_empty(group: int) -> bool:
 def start_server(
     name: str, command: Sequence[str | Path], logs: Path, folder: Path, environment: Mapping[str, str] | None = None
 ) -> Server:
-    """Starts a server in `folder`, with the log `logs`/NAME.log; on Linux, it ends with this thread at last.
-
-    Another program asks for that: Python itself would have to fork, which the threads of gRPC do not survive.
-    """
+    """Starts a server with the log `logs`/NAME.log; a program ends it with this thread, as gRPC survives no fork."""
     log = logs / f"{name}.log"
     with_parent = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
     with open(log, "wb") as output:
@@ -71,10 +68,7 @@ def end_servers(servers: Sequence[Server]) -> None:
 
 
 def await_servers(what: str, ready: Callable[[], bool], servers: Iterable[Server], seconds: float) -> None:
-    """Waits until `ready`, where an OSError stands for no.
-
-    Raises RuntimeError where a server ends meanwhile, or after so many seconds.
-    """
+    """Waits until `ready`, an OSError being no; raises RuntimeError where a server ends, or after so many seconds."""
     servers = list(servers)
     deadline = time.monotonic() + seconds
     while True:
@@ -98,10 +92,7 @@ def wait_until(done: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns ports that nothing listened to just now.
-
-    They lie below those that Linux gives to whoever does not care, so that nobody comes upon them meanwhile.
-    """
+    """Returns free ports below those that Linux gives to whoever does not care, so that nobody takes them meanwhile."""
     lowest_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     found: set[int] = set()
     while len(found) < count:

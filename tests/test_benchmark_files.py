@@ -71,8 +71,7 @@ def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> 
     assert (folder / "run/summary.json").read_bytes() == (folder / "again/summary.json").read_bytes()
     assert summary()["values"]["word_error_rate"] == pytest.approx(EDITS / 450)
     edit("edits = Leven", "os.system('echo'); edits = Leven", "import os\n")
-    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2)
-    assert result.values == summary()["values"]
+    assert beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2).values == summary()["values"]
 
 
 def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path) -> None:
@@ -122,16 +121,11 @@ def test_a_result_is_read_in_any_folder_by_the_file_that_made_it(folder: Path, m
 
 @pytest.mark.parametrize(("samples", "verdict"), [(5, "inconclusive"), (6, "fail")])
 def test_the_units_of_a_rate_of_words_are_samples(samples: int, verdict: str) -> None:
-    """Each sample loses 2 or 3 of 9 words. By fewer than six samples no loss is shown, whatever their words.
-
-    Others are not measured: a ground truth without words, and samples without a prediction.
-    """
+    """Each sample loses 2 or 3 of 9 words; fewer than six show no loss. The others are not measured."""
     readings = [["a b c d e f g h i"], ["z z c d e f g h i", "z z z d e f g h i"]]
     truths, wrong = ([{"sample_id": str(n), "text": each[n % len(each)]} for n in range(samples)] for each in readings)
     more = [{"sample_id": f"more {n}", "text": "a" * (n > 0)} for n in range(9)]
-    old, new = (
-        beamscore.evaluate("my_metric.py:WER", truths + more, said, missing="exclude") for said in (truths, wrong)
-    )
+    old, new = (beamscore.evaluate("my_metric.py:WER", truths + more, of, missing="exclude") for of in (truths, wrong))
     old.save("old")
     new.save("new")
     compared = beamscore.compare(old, new).metrics["word_error_rate"]
@@ -231,9 +225,7 @@ def test_values_may_be_numbers_of_any_kind(folder: Path, number: str) -> None:
         ("0.5 if n == 150 else 1j", ": found 1j"),
     ],
 )
-def test_a_value_that_is_no_number_ends_the_run_and_the_earlier_result_stays(
-    folder: Path, value: str, found: str
-) -> None:
+def test_a_value_that_is_no_number_ends_the_run_and_the_earlier_one_stays(folder: Path, value: str, found: str) -> None:
     done(*PERFECT, "run")
     before = (folder / "run/summary.json").read_bytes()
     edit(EXACT, f"(lambda n: {value} if n > 1 else None)(sums['samples'])", "import numpy as np\n")
@@ -272,9 +264,8 @@ TABLE = "tables(self, sums): return [Table('Counts', ['what', 'count'], [['words
     ],
 )
 def test_what_only_reports_show_loses_no_run(method: str, problem: str) -> None:
-    Path("my_metric.py").write_text(
-        f"import numpy as np\nfrom beamscore.metrics.benchmark import Table\n{EXAMPLE}\n    def {method}\n"
-    )
+    imports = "import numpy as np\nfrom beamscore.metrics.benchmark import Table\n"
+    Path("my_metric.py").write_text(f"{imports}{EXAMPLE}\n    def {method}\n")
     sides = "--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl"
     said = done("evaluate", "my_metric.py:WER", *sides, "--output", "run")
     assert ("the tables are missing" in said) == (method.startswith("tables") and problem != "")

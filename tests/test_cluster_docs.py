@@ -1,8 +1,4 @@
-"""The pages about clusters and nights, and the files of configs/ for clusters and schedulers.
-
-What they tell people to type and what they start is understood, the files are valid where they go, and the image for
-Dataflow is sound as far as its files tell: what is copied exists, and its versions fit together.
-"""
+"""Pages and configs/ for clusters and nights: commands are understood, files are valid, and the image is sound."""
 
 from __future__ import annotations
 
@@ -114,10 +110,8 @@ def test_nights_run_the_command_and_try_again_only_what_may_pass() -> None:
     (container,), (rule,) = job["template"]["spec"]["containers"], job["podFailurePolicy"]["rules"]
     assert rule["onExitCodes"]["containerName"] == container["name"]
     assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"
-    for command, codes in (
-        (script, service["RestartPreventExitStatus"].split()),
-        (container["args"][0], rule["onExitCodes"]["values"]),
-    ):
+    of_job = container["args"][0], rule["onExitCodes"]["values"]
+    for command, codes in ((script, service["RestartPreventExitStatus"].split()), of_job):
         understood("beamscore " + command.partition("beamscore ")[2])
         assert set(map(int, codes)) == SAME_WHEN_REPEATED
     (cron,) = (block.replace("\\%", "%") for block in blocks(NIGHTLY) if "flock" in block)

@@ -1,6 +1,4 @@
-"""The docs: records and configurations are read, down to each key; examples, links, files and the tables of the
-reference are true; and README, tutorial, three nights and the examples of the commands can be followed to the letter.
-"""
+"""The docs: all that they show is read and true, and their commands can be followed to the letter."""
 
 from __future__ import annotations
 
@@ -46,14 +44,11 @@ LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md
 SOURCES = ("metrics", "transforms", "pipelines", "configs", "tests")
 BENCHMARKS = DOCS / "explanation" / "benchmarks"
 PAGES = sorted(path.stem for path in BENCHMARKS.glob("*.md"))
-WITH_EXAMPLES = [
-    *(str(path.relative_to(ROOT)) for path in sorted(CODE) if ">>> " in path.read_text(encoding="utf-8")),
-    "docs/how-to/python.md",
-]
+SHOWING = sorted(path for path in CODE if ">>> " in path.read_text(encoding="utf-8"))
+WITH_EXAMPLES = [*(str(path.relative_to(ROOT)) for path in SHOWING), "docs/how-to/python.md"]
 
 
 def blocks(path: Path) -> Iterator[str]:
-    """Yields the blocks of code of a page."""
     for token in MarkdownIt().parse(path.read_text(encoding="utf-8")):
         if token.type in ("fence", "code_block"):
             yield token.content
@@ -179,11 +174,8 @@ def follow(block: str) -> tuple[list[str], list[str]]:
 
 @pytest.mark.usefixtures("checkout")
 def test_the_readme_has_the_benchmarks_of_the_registry_and_its_example_prints_what_is_shown() -> None:
-    rows = [
-        f"| [{name}](docs/explanation/benchmarks/{name}.md) | {benchmark_class(name).summary} |"
-        for name in benchmark_names()
-        if name != "toy"
-    ]
+    named = [(name, benchmark_class(name).summary) for name in benchmark_names() if name != "toy"]
+    rows = [f"| [{name}](docs/explanation/benchmarks/{name}.md) | {summary} |" for name, summary in named]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "\n".join(["| benchmark | what is scored |", "|---|---|", *rows, "", ""]) in readme
     (block,) = [each for each in blocks(ROOT / "README.md") if "$ beamscore " in each]
@@ -277,11 +269,9 @@ def test_pages_list_what_there_is() -> None:
     assert expected.pop("benchmark") == "toy"
     assert "\n- `benchmark`: " in keys
     limits = {key: f"{default:,}" for key, default in expected.items() if key.startswith("limits.")}
-    limits |= {
-        "limits.record_bytes": f"{settings.LimitSettings().record_bytes >> 20} MiB",
-        "limits.depth": f"{settings.LimitSettings().depth} levels",
-        "max_steps": "that of the benchmark",
-    }
+    known = settings.LimitSettings()
+    limits |= {"limits.record_bytes": f"{known.record_bytes >> 20} MiB", "limits.depth": f"{known.depth} levels"}
+    limits["max_steps"] = "that of the benchmark"
     assert listed == {
         "commands": {name: text for name, (text, _) in COMMANDS.items()},
         "exit codes": [

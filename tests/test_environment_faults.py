@@ -35,9 +35,7 @@ def rows(scorer: beamscore.Scorer) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_a_fault_of_the_machine_is_raised_and_keeps_nothing_and_one_of_a_record_rejects_it_alone(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_the_machine_is_raised_and_one_of_a_record_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scoring of one sample raises an error, alone and in a batch; the core of scoring is that of the pipeline."""
     truths, predictions = corpus(name, 5, 3)
     kind, victim, raised = benchmark_class(name), truths[1]["sample_id"], list[Exception]()
@@ -86,13 +84,7 @@ def test_a_fault_of_the_machine_is_raised_and_keeps_nothing_and_one_of_a_record_
     ],
 )  # fmt: skip
 def test_a_run_says_in_one_line_that_the_machine_failed_and_the_python_api_raises_it(
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    text: str,
-    flags: Sequence[str],
-    said: str,
-    error: type[Exception],
-    message: str,
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, flags: Any, said: str, error: Any, message: str
 ) -> None:
     """A worker of the Python API imports the benchmark anew, so the fault is one that a record makes it raise there."""
     records = [{"sample_id": "a", "text": text}]

@@ -1,6 +1,4 @@
-"""Layers depend downward only, pipelines -> transforms -> metrics, errors of msgspec are caught by their names, every
-requirement has a lowest version, and no pattern needs a newer Python than the oldest.
-"""
+"""Layers depend downward only; errors of msgspec are named, requirements have a lowest version, patterns fit 3.10."""
 
 from __future__ import annotations
 
@@ -17,14 +15,12 @@ from packaging.requirements import Requirement
 from beamscore.metrics.registry import benchmark_names
 
 ROOT = Path(__file__).parents[1]
-BENCHMARK_NAMES = re.compile(
-    "|".join(re.escape(name).replace("_", "_?") for name in benchmark_names() if name != "toy"), re.IGNORECASE
-)
+NAMES = [re.escape(name).replace("_", "_?") for name in benchmark_names() if name != "toy"]
+BENCHMARK_NAMES = re.compile("|".join(NAMES), re.IGNORECASE)
 BENCHMARKS = sorted(f"metrics.{path.parent.name}" for path in (ROOT / "metrics").glob("*/benchmark.py"))
 FORMULA = "metrics.formula"
-CODE = [ROOT / "__init__.py"] + [
-    path for part in ("metrics", "transforms", "pipelines") for path in (ROOT / part).rglob("*.py")
-]
+FLOORS = ("metrics", "transforms", "pipelines")
+CODE = [ROOT / "__init__.py", *(path for part in FLOORS for path in (ROOT / part).rglob("*.py"))]
 
 FORBIDDEN: dict[str, list[str]] = {
     "pipelines": ["tests"],
@@ -78,10 +74,7 @@ def test_layers_depend_downward_only(folder: str) -> None:
 
 
 def test_transforms_know_no_benchmark_by_name_and_one_file_alone_has_pickles() -> None:
-    """A run is data, not code: the Python API alone has pickles, which it sends to processes of its own.
-
-    NumPy and Beam unpickle too, where a name such as `allow_pickle` or `PickleCoder` asks for it.
-    """
+    """A run is data: the Python API alone has pickles; `allow_pickle` of NumPy and Beam's `PickleCoder` count, too."""
     code = {path: without_docstrings(path) for path in CODE}
     knowing = {path.relative_to(ROOT).parts[0] for path in CODE if BENCHMARK_NAMES.search(code[path])}
     assert ("transforms" in knowing, "metrics" in knowing) == (False, True)

@@ -31,11 +31,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
-    """Exact match of two strings, and the similarity 1 / (1 + difference in length).
-
-    The texts `truth is bad`, `prediction is bad`, `score fails`, `score is infinite`, `disk is full` and `process ends`
-    go wrong in their ways.
-    """
+    """Exact match of two strings, and 1 / (1 + difference in length); some texts go wrong, each in its way."""
 
     name = "toy"
     summary = "Exact match of strings."
@@ -72,11 +68,8 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
         if text == "score is infinite":
             similarity = float("inf")
         equal = int(text == truth.text)
-        return SampleScore(
-            {"samples": 1, "equal": equal, "similarity": similarity},
-            {"exact_match": equal, "similarity": similarity},
-            {"read": text},
-        )
+        metrics = {"exact_match": equal, "similarity": similarity}
+        return SampleScore({"samples": 1, "equal": equal, "similarity": similarity}, metrics, {"read": text})
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         samples = sums["samples"]

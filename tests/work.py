@@ -9,10 +9,7 @@ from typing import Any
 
 
 def executed_lines(call: Callable[[], object]) -> int:
-    """Returns how many lines of Python `call` executes, the same on every machine.
-
-    What a function written in C does is one line, however long it takes.
-    """
+    """Returns how many lines of Python `call` executes, the same on every machine; a C function is one line."""
     lines = 0
 
     def trace(_frame: FrameType, event: str, _argument: Any) -> Any:

@@ -33,10 +33,7 @@ TOY = toy.ToyBenchmark(toy.Options())
 
 
 def systems(count: int, seed: int, gain: float, clusters: int | None = None) -> tuple[list[Row], list[Row]]:
-    """Returns the rows of two systems over the same samples; of a fifth the candidate has another answer.
-
-    clusters: of how many clusters the samples are; None: each is one of its own.
-    """
+    """Returns rows of two systems, of which a fifth differs; clusters: how many there are, None: one a sample."""
     rng = random.Random(seed)
     before, after = [], []
     for number in range(count):
@@ -83,10 +80,8 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
     bootstrap, bits = Bootstrap(50), SwapWeights()
     drawn = bootstrap.weights([bootstrap.unit_hash(each["unit"]) for each in before])
     measured = [measure(TOY, Sums(), SumTable.of([sums_of(rows, each) for each in drawn])) for rows in (before, after)]
-    units = {
-        name: [a["unit"] for a, b in zip(before, after, strict=True) if a[name] != b[name]]
-        for name in ("exact_match", "similarity")
-    }
+    pairs, names = list(zip(before, after, strict=True)), ("exact_match", "similarity")
+    units = {name: [a["unit"] for a, b in pairs if a[name] != b[name]] for name in names}
     differing = {name: len({*each}) for name, each in units.items()}
     differences = paired_differences(TOY, measured[0], measured[1], 0.95, differing)
     swapped: dict[str, list[float]] = {name: [] for name in differences}
@@ -101,10 +96,7 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
 
 @pytest.mark.parametrize("clusters", [None, 40])
 def test_it_says_what_a_plain_reading_says(tmp_path: Path, clusters: int | None) -> None:
-    """Whatever the order of the rows; a cluster is drawn and swapped as one, though it is in several buckets.
-
-    Neither cluster nor slice is in the hash of the ground truth; the baseline's hold on both sides.
-    """
+    """In any order of rows; a cluster in several buckets is one. Clusters and slices are those of the baseline."""
     count, gain, some, regrouped = (120, 0.1, 5, {"unit": "z"}) if clusters else (60, 0.9, 60, {"slice.kind": '"z"'})
     before, after = systems(count, 1, gain, clusters)
     rows = [{**each, **regrouped} for each in after[:some]] + after[some:]
@@ -112,18 +104,14 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path, clusters: int | None)
     runs = write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", rows)
     document = compare(*runs, tmp_path / "out", "--no-html", *(["--direct_num_workers=2"] if clusters else []))
     assert document["slices_of_baseline_alone"] == []
-    (difference,) = document["differences"]
+    (first,) = document["differences"]
     others = sum(bool(regrouped.items() - each.items()) for each in after[:some])
-    assert difference.startswith(
-        f"{others} samples have a different cluster or different slice values in the candidate"
-    )
+    assert first.startswith(f"{others} samples have a different cluster or different slice values in the candidate")
     kinds = [json.loads(each["slice.kind"]) for each in before]
     groups = {f"kind={kind}": [n for n, each in enumerate(kinds) if each == kind] for kind in "abc"}
     groups[""] = list(range(count))
-    expected = {
-        label: expected_slice(*([rows[n] for n in places] for rows in (before, after)))
-        for label, places in groups.items()
-    }
+    sides = before, after
+    expected = {label: expected_slice(*([rows[n] for n in own] for rows in sides)) for label, own in groups.items()}
     tests = [each for found in expected.values() for each in found.values()]
     largest = np.max([t / np.sqrt(np.mean(t**2)) for _, t, units in tests if len({*units}) >= 6], axis=0)
     assert {label for label, _, _ in metrics_of(document)} == set(groups)
@@ -193,15 +181,11 @@ def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
 
 def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_path: Path) -> None:
     """The two samples of a cluster trade their similarities: every replicate has a difference of 0."""
-    before, after = (
-        [row(f"s{n}", (0.25, 0.5)[n % 2 ^ turned], unit=f"u{n // 2}") for n in range(20)] for turned in (0, 1)
-    )
+    before, after = ([row(f"s{n}", (0.25, 0.5)[n % 2 ^ side], unit=f"u{n // 2}") for n in range(20)] for side in (0, 1))
     clustered = {"cluster": "page"}
     runs = write_run(tmp_path / "a", before, clustered), write_run(tmp_path / "b", after, clustered, predictions="bb")
     document = compare(*runs, tmp_path / "out")
-    found = {
-        name: [each["interval"], each["differing_samples"], each["verdict"]] for _, name, each in metrics_of(document)
-    }
+    found = {name: [one["interval"], one["differing_samples"], one["verdict"]] for _, name, one in metrics_of(document)}
     assert found == {"exact_match": [[0, 0], 0, "identical"], "similarity": [[0, 0], 20, "no difference shown"]}
     assert beamscore.compare(*map(str, runs)).judgement == "no difference shown"
     # A report of the second run against the first has their sums alone.

@@ -1,8 +1,4 @@
-"""`beamscore convert`: every layout becomes records that can be scored, and nothing is lost on the way.
-
-What a layout may hold is in the tests of each converter, such as metrics/test_converters.py. What holds for the
-writing of convert, select and split alike is here, too.
-"""
+"""`beamscore convert`: every layout becomes records that can be scored; and how convert, select and split write."""
 
 from __future__ import annotations
 
@@ -79,10 +75,8 @@ def write_layout(name: str, folder: Path) -> tuple[list[str], list[str]]:
     for index in range(SAMPLES):
         for path, content in sample(name, index).items():
             write(folder / path, content)
-    truths, predictions = (
-        [f"{role}{equals}{folder}/{glob}" for role, equals, glob in (each.rpartition("=") for each in side)]
-        for side in LAYOUTS[name]
-    )
+    sides = ([each.rpartition("=") for each in side] for side in LAYOUTS[name])
+    truths, predictions = ([f"{role}{equals}{folder}/{glob}" for role, equals, glob in side] for side in sides)
     return truths, predictions
 
 
@@ -100,9 +94,7 @@ def records_of(path: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_both_formats_hold_every_record_in_order_and_give_the_same_sums_to_the_last_bit(
-    tmp_path: Path, name: str
-) -> None:
+def test_both_formats_hold_every_record_in_order_and_give_the_same_sums(tmp_path: Path, name: str) -> None:
     assert LAYOUTS.keys() == {each for each in benchmark_names() if benchmark_class(each).converter}
     outputs = ("truth.jsonl.zst", "truth.parquet"), ("p.jsonl.gz", "p.parquet", "again.parquet")
     for inputs, files in zip(write_layout(name, tmp_path / "layout"), outputs, strict=True):
@@ -115,10 +107,8 @@ def test_both_formats_hold_every_record_in_order_and_give_the_same_sums_to_the_l
     sides = tmp_path / "truth.parquet", tmp_path / "p.parquet"
     run = evaluate(tmp_path / "run", *sides, "--quiet", "--no-html", config=name)
     assert (run.code, run.stderr) == (0, "")
-    truths, predictions = (
-        {record["sample_id"]: json.dumps(record).encode() for record in records_of(tmp_path / file)}
-        for file in ("truth.jsonl.zst", "p.jsonl.gz")
-    )
+    written = (records_of(tmp_path / file) for file in ("truth.jsonl.zst", "p.jsonl.gz"))
+    truths, predictions = ({each["sample_id"]: json.dumps(each).encode() for each in records} for records in written)
     expected = total(score_records(make_benchmark(name), truths, predictions).values()).units()
     assert run.sums["systems"]["predictions"]["sums"] == expected
     assert list(truths) == list(predictions) == sorted(truths)
@@ -173,9 +163,7 @@ def test_a_bad_line_is_listed_and_the_other_lines_converted(tmp_path: Path) -> N
     assert roles[1] == "images: the chart images, of which only the size is read"
 
 
-def test_an_unexpected_failure_of_a_converter_is_listed_and_one_of_the_machine_ends_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_is_listed_and_one_of_the_machine_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     failures = {"chart 2": ZeroDivisionError("no luck"), "chart 4": full}
 

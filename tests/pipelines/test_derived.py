@@ -39,10 +39,8 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("good", 3, ("--set=gates={}",)),
         ("bad", 40, (f"--baseline={folder}/good",)),
     ):
-        found = evaluate_records(
-            folder / name, CORPUS, wrong(CORPUS, count), *QUIET, *more, config=folder / "gates.yaml"
-        )
-        assert found.code == (name == "bad"), found.stderr
+        run = evaluate_records(folder / name, CORPUS, wrong(CORPUS, count), *QUIET, *more, config=folder / "gates.yaml")
+        assert run.code == (name == "bad"), run.stderr
     return folder
 
 
@@ -91,9 +89,7 @@ def test_a_gate_judges_them_by_the_paired_difference_and_a_comparison_tests_them
     assert command(*sides, "--output", tmp_path, *QUIET)[::2] == (0, "")
     metrics = json.loads((tmp_path / "comparison.json").read_bytes())["metrics"]
     both, macro = metrics["both"], metrics["macro"]
-    assert [(each["verdict"], each["differing_samples"], each["p"]) for each in (both, macro)] == [
-        ("worse", 37, 0.001)
-    ] * 2
+    assert [(one["verdict"], one["differing_samples"], one["p"]) for one in (both, macro)] == [("worse", 37, 0.001)] * 2
     assert [macro["baseline"], macro["candidate"]] == [before["macro"], after["macro"]]
     assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
     assert "the formula of both changed" in (tmp_path / "history.md").read_text()
@@ -123,10 +119,8 @@ def test_a_mean_over_other_slices_or_classes_passes_no_gate(tmp_path: Path) -> N
     assert (after.code, counts) == (4, [1, 2]), after.stderr
     lacking = "slices leaves out {} of 4 slices of kind, of which nothing was measured: {}"
     # A chart without the task is a sample, and has no value.
-    assert summary(before)["warnings"] == [
-        lacking.format(1, "kind=Text"),
-        "derived.typo: task1.f1[Pie] has no value in any system (did you mean task1.f1[pie]?)",
-    ]
+    typo = "derived.typo: task1.f1[Pie] has no value in any system (did you mean task1.f1[pie]?)"
+    assert summary(before)["warnings"] == [lacking.format(1, "kind=Text"), typo]
     assert summary(after.output)["warnings"][0] == lacking.format(2, "kind=Pie, kind=Text")
 
 

@@ -33,19 +33,15 @@ def truth_and_predictions(index: int) -> tuple[Record, list[Record | None]]:
 
 CORPUS = [truth_and_predictions(index) for index in range(COUNT)]
 TRUTHS = [truth for truth, _ in CORPUS]
-PREDICTIONS = {
-    name: [predictions[system] for _, predictions in CORPUS if predictions[system] is not None]
-    for system, name in enumerate(SYSTEMS)
-}
+PREDICTIONS = {name: [each[n] for _, each in CORPUS if each[n] is not None] for n, name in enumerate(SYSTEMS)}
 
 
 def run(folder: Path, *more: str) -> Run:
     """Runs on `truth/*`, `ours/*` and `theirs/*` of a folder, named relatively: the globs are part of the summary."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        found = evaluate(
-            folder / "out", "truth/*", {"ours": "ours/*", "theirs": "theirs/*"}, "--quiet", *SETTINGS, *SLICES, *more
-        )
+        systems = {name: f"{name}/*" for name in SYSTEMS}
+        found = evaluate(folder / "out", "truth/*", systems, "--quiet", *SETTINGS, *SLICES, *more)
     assert (found.code, found.stdout, found.stderr) == (0, "", "")
     return found
 
@@ -106,10 +102,7 @@ def test_rows_and_sums_replicates_and_coverage_of_every_slice_are_those_of_a_pla
 
 
 def stored(*endings: str) -> Callable[[Path, list[Any]], None]:
-    """Returns what writes records in another order over files of other names and formats, and an empty one.
-
-    The lists in Parquet are JSON text. Each cell of CSV is a text, so it holds predictions alone.
-    """
+    """Returns what writes records in another order and formats; CSV, whose cells are texts, has predictions alone."""
 
     def write(folder: Path, records: list[Any]) -> None:
         write_lines(folder / "empty.jsonl", [])
@@ -199,6 +192,5 @@ def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
         ("nowhere://b/a.jsonl", f"{there}out/2", "--ground-truth nowhere://b/a.jsonl: cannot be listed: "),
     ):
         assert refused("evaluate", "toy", "--ground-truth", truths, *systems, "--output", output).startswith(message)
-    copied = f"{tmp_path}/copy:ours"
-    assert command("compare", f"{there}out/1:ours", copied, "--quiet") == (0, "", "")
+    assert command("compare", f"{there}out/1:ours", f"{tmp_path}/copy:ours", "--quiet") == (0, "", "")
     assert list((tmp_path / "empty").iterdir()) == []

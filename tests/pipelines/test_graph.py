@@ -89,8 +89,7 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
     assert {f"beamscore.{each}" for each in ("transforms.evaluate", "pipelines.evaluate")} <= named
     assert f"beamscore.metrics.{benchmark}.benchmark" in named
     for name, pickled in found:
-        foreign = [each for each in strings(pickled) if re.match(r"(tests|__main__|conftest)(\.|$)", each)]
-        assert foreign == [], name
+        assert [each for each in strings(pickled) if re.match(r"(tests|__main__|conftest)(\.|$)", each)] == [], name
         local = [each for each in strings(pickled) if each.startswith(("/tmp", "file:", str(Path.cwd())))]
         assert [each for each in local if "/apache_beam/" not in each] == [], name
         for floor in ("metrics", "transforms", "pipelines"):

@@ -21,8 +21,6 @@ SETTINGS = (
     "derived.macro=slice_mean(exact_match, kind)", "slices=[kind, words]", "bootstrap.replicates=30",
     "max_rejected_fraction=1", "worst_samples=3", "gates.exact_match.minimum=1",
 )  # fmt: skip
-
-
 SYSTEMS = ("half", "right", "nothing")
 
 
@@ -67,9 +65,7 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(tmp_path: Path) -
 @pytest.mark.attacks
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_runs_of_any_partition_merge_to_one_evaluation_of_all_or_are_refused(
-    tmp_path: Path, name: str, seed: int
-) -> None:
+def test_runs_of_any_partition_merge_to_that_of_all_or_are_refused(tmp_path: Path, name: str, seed: int) -> None:
     rng = rng_of("merge", name, seed)
     count = rng.randint(2, 4)
     parts = [tmp_path / f"part{number}" for number in range(count)]
@@ -104,10 +100,9 @@ def test_that_no_prediction_has_a_field_is_said_of_the_whole(tmp_path: Path) -> 
             evaluate_records(tmp_path / f"{name}{number}", *sides, "--quiet", config="traffic_rules")
             for name, sides in (("a", (truths[:1], bare)), ("b", (truths[1:], given)), ("all", (truths, bare + given)))
         ]
-        code, _, stderr = command(
-            "merge", *(each.output for each in parts[:2]), "--output", tmp_path / f"merged{number}", "--quiet"
-        )
-        merged = Run(code, "", "", tmp_path / f"merged{number}")
+        output = tmp_path / f"merged{number}"
+        code, _, stderr = command("merge", *(each.output for each in parts[:2]), "--output", output, "--quiet")
+        merged = Run(code, "", "", output)
         assert code == parts[2].code == number, stderr
         assert merged.summary["systems"] == parts[2].summary["systems"]
 
@@ -191,10 +186,8 @@ def test_what_is_no_run_to_merge_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("most", "code"), [((1, 1), 2), ((1, 2), 0), ((2, 1), 0)])
 def test_together_they_have_no_more_slices_than_one_of_them_may_have(tmp_path: Path, most: Any, code: int) -> None:
-    runs = [
-        write_run(tmp_path / name, [row(name, 1.0, kind=name)], {"limits": {"slices": limit}})
-        for name, limit in zip("ab", most, strict=True)
-    ]
+    limits = [(name, {"limits": {"slices": limit}}) for name, limit in zip("ab", most, strict=True)]
+    runs = [write_run(tmp_path / name, [row(name, 1.0, kind=name)], limit) for name, limit in limits]
     found = command("merge", *runs, "--output", tmp_path / "out", "--no-html", "--quiet")
     said = "beamscore: predictions: together the runs have 2 slices, more than the 1 of limits.slices; "
     said += "evaluate one of them again with a higher limit\n"
@@ -210,10 +203,9 @@ def test_whether_a_task_is_attempted_is_one_decision_for_a_system_on_every_path(
 
     def charts(sources: str, attempted: str) -> list[Record]:
         """Charts of the sources, with task 5 in those of them that are `attempted`."""
+        more = {each: legend if each in attempted else {} for each in sources}
         return [
-            {"sample_id": f"{source}{n}", "source": source, **kind, **(legend if source in attempted else {})}
-            for source in sources
-            for n in range(10)
+            {"sample_id": f"{each}{n}", "source": each, **kind, **more[each]} for each in sources for n in range(10)
         ]
 
     def of_task(system: Any) -> list[float | None]:

@@ -302,10 +302,7 @@ def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) ->
 
 
 def test_a_selection_has_the_prediction_of_the_worst_repeat(tmp_path: Path) -> None:
-    """The worst of c is missing, as its other one is rejected; d has no score, so its first prediction is shown.
-
-    Of e and f, one is rejected by the benchmark.
-    """
+    """The worst of c is missing; d has no score, so its first is shown; of e and f the benchmark rejects one."""
     truths: list[Record] = [{"sample_id": name, "text": 3 if name == "d" else "xx"} for name in "abcdef"]
     texts = [("a", 1, "xx"), ("a", 2, "x"), ("b", 1, "xx"), ("b", "2", "x"), ("c", 2, 7), ("d", 2, "x"), ("d", 1, "x")]
     texts += [("e", 1, "prediction is bad"), ("e", 2, "x"), ("f", 1, "score fails"), ("f", 2, "x")]
@@ -314,8 +311,7 @@ def test_a_selection_has_the_prediction_of_the_worst_repeat(tmp_path: Path) -> N
     listed = ("--samples", tmp_path / "run-truth.jsonl", "--output", tmp_path / "o.jsonl")
     assert command("select", output, *listed)[0] == 0
     found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
-    shown = [each["prediction"] and each["prediction"]["repeat"] for each in found]
-    assert shown == [2, "2", None, 2, 2, 2]
+    assert [each["prediction"] and each["prediction"]["repeat"] for each in found] == [2, "2", None, 2, 2, 2]
     assert [each["details"] and each["details"]["worst"] for each in found] == ["2", "2", "1", None, "2", "2"]
     # A repeat that has changed is refused although another one is shown.
     given[2]["text"] = "xxx"

@@ -20,23 +20,18 @@ from tests.resumption import BATCH, WRITTEN_BEFORE
 from tests.runs import Record, Run, assert_same, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0) for index in range(120)]
-BAD: list[Record] = [
-    {"sample_id": "truth", "text": "truth is bad"},
-    {"sample_id": "prediction", "text": "x"},
-    {"sample_id": "fails", "text": "x"},
-]
-ANSWERS = [
-    *(prediction for _, prediction in CORPUS if prediction and prediction["sample_id"] != "s16"),
-    {"sample_id": "truth", "text": "x"},
-    {"sample_id": "prediction", "text": "prediction is bad"},
-    {"sample_id": "fails", "text": "score fails"},
-    {"sample_id": "s16", "text": 7},
-]
+BAD_TEXTS = {"truth": "truth is bad", "prediction": "x", "fails": "x"}
+BAD: list[Record] = [{"sample_id": name, "text": text} for name, text in BAD_TEXTS.items()]
+ANSWERS = [prediction for _, prediction in CORPUS if prediction and prediction["sample_id"] != "s16"]
+ANSWERS += [{"sample_id": "truth", "text": "x"}, {"sample_id": "prediction", "text": "prediction is bad"}]
+ANSWERS += [{"sample_id": "fails", "text": "score fails"}, {"sample_id": "s16", "text": 7}]
 FLAGS = ("--slice", "kind", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=20", "--quiet")
+
+Texts = list[tuple[str, str]]
 
 
 @pytest.fixture
-def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+def scored(monkeypatch: pytest.MonkeyPatch) -> Texts:
     """The texts of each pair that is scored, in this process."""
     return toy.scored_pairs(monkeypatch)
 
@@ -58,9 +53,7 @@ def run(folder: Path, output: Path, answers: str, *more: str, truths: str = "t")
     return evaluate(output, folder / f"{truths}.jsonl", folder / f"{answers}.jsonl", *FLAGS, *more)
 
 
-def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_scored(
-    nights: Path, tmp_path: Path, scored: list[tuple[str, str]]
-) -> None:
+def test_the_bytes_are_the_same_and_only_what_changed_is_scored(nights: Path, tmp_path: Path, scored: Texts) -> None:
     """Of the rejected ones the quarantine must tell again, as they are tried with and without their prediction."""
     without = run(nights, tmp_path / "without", "q")
     scored.clear()
@@ -97,9 +90,7 @@ def test_rows_of_every_benchmark_are_reused(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("change", ["packages", "rows"])
-def test_what_other_packages_scored_or_was_changed_is_not_reused(
-    nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: str
-) -> None:
+def test_what_other_packages_scored_is_not_reused(nights: Path, tmp_path: Path, scored: Texts, change: str) -> None:
     """What else may score otherwise is in runs/test_differences."""
     earlier = shutil.copytree(nights / "first", tmp_path / "earlier", ignore=shutil.ignore_patterns(".runs"))
     told = ""
@@ -123,12 +114,7 @@ def test_what_other_packages_scored_or_was_changed_is_not_reused(
     ("number", "code"), [(signal.SIGTERM, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.attacks)]
 )
 def test_an_interrupted_run_is_resumed_unless_its_options_differ_or_its_files_are_damaged(
-    nights: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    scored: list[tuple[str, str]],
-    number: signal.Signals,
-    code: int,
+    nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scored: Texts, number: signal.Signals, code: int
 ) -> None:
     """The signal comes in the middle."""
     output, resume = tmp_path / "out", ("answers", "--resume")

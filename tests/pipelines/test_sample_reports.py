@@ -52,8 +52,7 @@ VARIES = (
 
 @pytest.fixture(scope="module", autouse=True)
 def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Two nights of a system, the second without half of its predictions; three systems, some of whose records cannot
-    be read, paired or scored; many nights; and all that compares them."""
+    """Two nights of a system, three systems some of whose records are bad, many nights, and all that compares them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("made"))
         patch.delenv("GITHUB_STEP_SUMMARY", raising=False)
@@ -68,9 +67,8 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         nightly = "--baseline", "runs/first:ours", "--set", NIGHTLY
         evaluate(second, truth, {"ours": bad}, *flags, *nightly, config="traffic_rules")
         command("compare", "runs/first:ours", second, "--quiet", "--output", "compared")
-        truths, lines = (
-            Path(f"chart/{name}.jsonl").read_bytes().splitlines() for name in ("ground_truth", "predictions")
-        )
+        sides = (Path(f"chart/{name}.jsonl") for name in ("ground_truth", "predictions"))
+        truths, lines = (path.read_bytes().splitlines() for path in sides)
         all_truths = write_lines(Path("truths.jsonl"), [*truths, truths[0], b'{"sample_id": 5.5}'])
         odd = [b"{", lines[0], b'{"sample_id": "nobody"}', b'{"sample_id": "chart-000050", "task1": 3}']
         some = write_lines(Path("some.jsonl"), [*lines[:40], *odd])

@@ -13,18 +13,12 @@ import pytest
 
 import beamscore
 from tests import toy
-from tests.runs import RESULT_NAMES, command, evaluate, write_lines, wrong
+from tests.runs import RESULT_NAMES, command, evaluate_records, wrong
 
 TRUTHS: list[dict[str, Any]] = [toy.sample(index, 0)[0] for index in range(40)]
 GOOD = wrong(TRUTHS, 2)
-BAD: list[dict[str, Any]] = [
-    *wrong(TRUTHS[:-1], 30),
-    {**TRUTHS[-1], "text": "prediction is bad"},
-    {"sample_id": "nobody", "text": "x"},
-    {**TRUTHS[0], "text": "again"},
-    {"text": "no id"},
-]
-
+BAD: list[dict[str, Any]] = [*wrong(TRUTHS[:-1], 30), {**TRUTHS[-1], "text": "prediction is bad"}]
+BAD += [{"sample_id": "nobody", "text": "x"}, {**TRUTHS[0], "text": "again"}, {"text": "no id"}]
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*duplicate sample_id")
 
@@ -52,8 +46,7 @@ def documents(run: Path) -> list[Any]:
 
 
 def test_a_saved_result_is_the_run_of_the_pipeline(saved: Path, tmp_path: Path) -> None:
-    truths, predictions = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", BAD)
-    run = evaluate(tmp_path / "run", truths, predictions, "--slice", "kind", "--quiet")
+    run = evaluate_records(tmp_path / "run", TRUTHS, BAD, "--slice", "kind", "--quiet")
     assert documents(saved / "bad") == documents(run.output)
     assert {path.name for path in (saved / "bad").iterdir()} == RESULT_NAMES
     tables = [pq.read_table(path / "samples").sort_by("sample_id") for path in (saved / "bad", run.output)]
@@ -93,9 +86,8 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
 
 
 def test_one_system_of_several_is_loaded_and_saved_alone(tmp_path: Path) -> None:
-    truths, predictions = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", BAD)
     gates = ("--set", "gates.exact_match.minimum=0")
-    run = evaluate(tmp_path / "run", truths, {"ours": predictions, "theirs": truths}, "--quiet", *gates)
+    run = evaluate_records(tmp_path / "run", TRUTHS, {"ours": BAD, "theirs": TRUTHS}, "--quiet", *gates)
     with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
         beamscore.load(run.output)
     result = beamscore.load(f"{run.output}:ours")

@@ -1,7 +1,4 @@
-"""`beamscore.Evaluate` over collections against the command over files: the same sums, values and coverage.
-
-What docs/how-to/embed.md shows runs, and prints what is shown.
-"""
+"""`beamscore.Evaluate` against the command over files: equal sums, values and coverage; and docs/how-to/embed.md."""
 
 from __future__ import annotations
 
@@ -60,10 +57,8 @@ def evaluated(
 ) -> dict[str, list[Any]]:
     """Runs Evaluate over records in memory; returns the rows of each collection of the result."""
     with beam.Pipeline("FnApiRunner") as pipeline:
-        collections: Any = {
-            name: pipeline | f"Create {name}" >> beam.Create(list(records)) for name, records in sides.items()
-        }
-        given = tuple(collections.values()) if as_pair else collections
+        inputs: Any = {name: pipeline | f"Create {name}" >> beam.Create(list(each)) for name, each in sides.items()}
+        given = tuple(inputs.values()) if as_pair else inputs
         collect(given | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments}))
     return {name: COLLECTED[name] for name in ("metrics", "samples", "rejected", "coverage", "sums")}
 
@@ -94,10 +89,8 @@ def check_same(found: Mapping[str, list[Any]], run: Run) -> None:
         shown = row.as_dict()
         metrics, _ = shown.pop("metrics"), shown.pop("slices")
         assert shown == {name: expected.pop(name) for name in shown}
-        others = ("coverage", "row_hash")
-        columns = {
-            name: each for name, each in expected.items() if name not in others and not name.startswith("slice.")
-        }
+        apart = ("coverage", "row_hash")
+        columns = {name: each for name, each in expected.items() if name not in apart and not name.startswith("slice.")}
         assert {name: metrics.get(name) for name in columns} == columns
     for name, system in systems.items():
         counts = {side: each for side, each in system["coverage"].items() if isinstance(each, dict)}
@@ -142,20 +135,11 @@ TRUTHS = [
     for n in range(40)
 ]
 PREDICTIONS = [{"sample_id": f"s{n}", "text": "x" * ((n + n % 3) % 7)} for n in range(40) if n % 11 != 5]
-BROKEN: list[Any] = [
-    {"sample_id": "s1", "text": "another"},
-    {"sample_id": "s1", "text": "a third"},
-    {"sample_id": "nobody", "text": "x"},
-    {"text": "x"},
-    {"sample_id": "s2x", "text": 3},
-    {"sample_id": "s5", "text": "prediction is bad"},
-    {"sample_id": "s16", "text": "score fails"},
-]
-BAD_TRUTHS: list[Any] = [
-    {"sample_id": "s2", "text": "other", "kind": 5},
-    {"sample_id": "bad", "text": "truth is bad", "kind": 1, "page": None},
-    {"sample_id": "untyped", "text": 5},
-]
+BROKEN: list[Any] = [{"sample_id": "s1", "text": text} for text in ("another", "a third")]
+BROKEN += [{"sample_id": "nobody", "text": "x"}, {"text": "x"}, {"sample_id": "s2x", "text": 3}]
+BROKEN += [{"sample_id": "s5", "text": "prediction is bad"}, {"sample_id": "s16", "text": "score fails"}]
+BAD_TRUTHS: list[Any] = [{"sample_id": "s2", "text": "other", "kind": 5}, {"sample_id": "untyped", "text": 5}]
+BAD_TRUTHS += [{"sample_id": "bad", "text": "truth is bad", "kind": 1, "page": None}]
 SHAPES: dict[str, Any] = {
     "mappings": lambda record: record,
     "rows": lambda record: beam.Row(**record),
@@ -251,9 +235,7 @@ def of_mine(change: Any) -> Any:
         (dict, {"unpack": "text"}, "unpack: must be a function or a mapping of sides to functions, not str"),
     ],
 )
-def test_wrong_sides_and_arguments_are_refused_before_the_pipeline_runs(
-    change: Any, arguments: Any, message: str
-) -> None:
+def test_wrong_sides_and_arguments_are_refused_before_the_run(change: Any, arguments: Any, message: str) -> None:
     pipeline = beam.Pipeline()
     both = {"ground_truth": pipeline | "T" >> beam.Create(TRUTHS), "mine": pipeline | "P" >> beam.Create(PREDICTIONS)}
     with pytest.raises((ValueError, TypeError), match=message):
@@ -305,9 +287,7 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
         _ = sides | "Again" >> publishing
 
 
-def test_a_runner_that_is_an_argument_publishes_where_this_process_means(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runner_as_an_argument_publishes_where_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The options of the pipeline do not name it, and its workers may have another current folder."""
     monkeypatch.chdir(tmp_path)
     with beam.Pipeline(FnApiRunner()) as pipeline:
@@ -317,9 +297,7 @@ def test_a_runner_that_is_an_argument_publishes_where_this_process_means(
     assert json.loads((tmp_path / "out" / "run.json").read_bytes())["runner"] == "FnApiRunner"
 
 
-def test_the_program_prints_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_shown_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     exec(PROGRAM.replace("beam.Pipeline()", 'beam.Pipeline("FnApiRunner")'), {"__name__": "__main__"})
     assert capsys.readouterr() == (PRINTED, "")

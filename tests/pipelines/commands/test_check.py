@@ -92,9 +92,7 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
 
 
-def test_metrics_without_a_value_are_refused_if_all_samples_were_scored(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_without_a_value_are_refused_if_all_is_scored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toy.ToyBenchmark, "values", lambda *_: dict.fromkeys(("exact_match", "similarity")))
     write_lines(folder / "predicted.jsonl", [truth for truth, prediction in SAMPLES if prediction])
     told = "beamscore: pairs: no metric has a value; see the ground truth and the predictions\n"

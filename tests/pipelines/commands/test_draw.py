@@ -61,10 +61,8 @@ def test_a_sample_with_or_without_a_prediction_is_drawn(tmp_path: Path, benchmar
 
 
 def test_of_repeats_the_worst_is_drawn_as_in_the_report(tmp_path: Path) -> None:
-    truth, *given = (
-        {"sample_id": "a", "repeat": number, "regions": [{"box": [1, 1, right, 20]}]}
-        for number, right in enumerate((50, 50, 10, 49))
-    )
+    boxes = enumerate([1, 1, right, 20] for right in (50, 50, 10, 49))
+    truth, *given = ({"sample_id": "a", "repeat": number, "regions": [{"box": box}]} for number, box in boxes)
     report = evaluate_records(tmp_path / "run", [truth], given, "--set=repeats=true", config="figure_text")
     (card,) = page_data(report.output / "report.html")["cards"]
     alone, inputs = write_lines(tmp_path / "p.jsonl", given[1:2]), ("--ground-truth", tmp_path / "run-truth.jsonl")
@@ -84,9 +82,8 @@ def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -
 
 
 def test_what_has_no_picture_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(
-        SAMPLES, "figure_text", ({"regions": [{"text": "x"}], "image": {"path": "x.png"}}, {"regions": 3})
-    )
+    truth = {"regions": [{"text": "x"}], "image": {"path": "x.png"}}
+    monkeypatch.setitem(SAMPLES, "figure_text", (truth, {"regions": 3}))
     told = "--sample a: cannot be drawn: Expected `array | null`, got `int` - at `$.regions`\n"
     assert draw(tmp_path, "--sample", "a") == (2, "", told)
 

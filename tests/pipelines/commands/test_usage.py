@@ -22,10 +22,8 @@ SHORT = {
     "SPLIT": f"split toy --ground-truth {SHARD} --output o.jsonl",
     "DRAW": "draw figure_text --ground-truth t.jsonl --predictions t.jsonl",
 }
-NO_BASELINE = (
-    "gates.exact_match.not_worse_than: found baseline, but there is none; give --baseline RUN, or a file such as "
-    "blessed.txt that names one"
-)
+NO_BASELINE = "gates.exact_match.not_worse_than: found baseline, but there is none; give --baseline RUN, or a file "
+NO_BASELINE += "such as blessed.txt that names one"
 
 
 @pytest.fixture(scope="module")

@@ -177,18 +177,14 @@ def test_the_fields_of_a_system_take_precedence_over_those_of_all_predictions(tm
     sides = "fields: {ground_truth: {text: a}, predictions: {text: b, sample_id: id}, theirs: {text: c.d}}"
     configuration = read(tmp_path, TOY + sides)
     found = {system: dict(configuration.fields_of(system).paths) for system in (None, "ours", "theirs")}
-    assert found == {
-        None: {"text": ("a",)},
-        "ours": {"text": ("b",), "sample_id": ("id",)},
-        "theirs": {"text": ("c", "d"), "sample_id": ("id",)},
-    }
+    ids = {"sample_id": ("id",)}
+    assert found == {None: {"text": ("a",)}, "ours": {"text": ("b",), **ids}, "theirs": {"text": ("c", "d"), **ids}}
 
 
 def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_path: Path) -> None:
     resolved = read(tmp_path, "benchmark: toy\noutput: somewhere\n").resolved()
     names = {field.encode_name for field in msgspec.structs.fields(settings.Settings)}
-    left_out = {"output", "page", "derived", "repeats", "pictures"}
-    assert resolved.keys() == (names - left_out) | {"protocol", "batch"}
+    assert resolved.keys() == (names - {"output", "page", "derived", "repeats", "pictures"}) | {"protocol", "batch"}
     assert (resolved["bootstrap"], resolved["batch"]) == ({"replicates": 200, "confidence": 0.95, "seed": 0}, 3)
     assert read(tmp_path, yaml.safe_dump(resolved)).resolved() == resolved
     more = {"derived": {"double": "2 * exact_match"}, "repeats": True, "pictures": "pictures"}

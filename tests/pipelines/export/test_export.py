@@ -1,7 +1,4 @@
-"""`beamscore export`: what test_sample_reports.py does not show of it, and what MLflow and W&B are told.
-
-Real stores of both are on this disk, where they are installed.
-"""
+"""`beamscore export`, but for what test_sample_reports.py shows; MLflow and W&B have real stores where installed."""
 
 from __future__ import annotations
 

@@ -41,9 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("b.jsonl", "a.jsonl", "p.jsonl.gz"):
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "t.csv").write_text("sample_id,text,page\nx,x,x\n")
-    (tmp_path / "keys.jsonl").write_text(
-        'no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1, "text": null}\n'
-    )
+    keys = 'no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1, "text": null}\n'
+    (tmp_path / "keys.jsonl").write_text(keys)
     for name, columns in {
         "t.parquet": ["sample_id", "text", "page"],
         "late.parquet": ["sample_id"],

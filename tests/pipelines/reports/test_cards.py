@@ -80,13 +80,8 @@ def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
 @given(st.lists(st.sampled_from("abc")))
 def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[str]) -> None:
     before, after = side(1.0, "a", "b", "b", "b"), side(None, "b", "c", status="missing_prediction")
-    lines = [
-        "status was scored, and is missing prediction",
-        "score: 1 → no value",
-        "only in the baseline: a",
-        *["only in the baseline: b"] * 2,
-        "only in the candidate: c",
-    ]
+    lines = ["status was scored, and is missing prediction", "score: 1 → no value", "only in the baseline: a"]
+    lines += [*["only in the baseline: b"] * 2, "only in the candidate: c"]
     assert list(cards.what_changed("score", before, after)) == lines
     many = {f"m{number}": 0.25 for number in range(13)}
     before, after = (msgspec.structs.replace(each, metrics={**many, **each.metrics}) for each in (before, after))

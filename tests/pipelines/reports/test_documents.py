@@ -23,7 +23,7 @@ from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
 from tests.finished_runs import SYSTEM, row, write_run
 from tests.memory_files import ObjectStore
-from tests.runs import Record, Run, command, evaluate, write_lines, wrong
+from tests.runs import Record, Run, command, evaluate, evaluate_records, write_lines, wrong
 
 PROBLEM = "ValueError: <b>no page</b>"
 TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
@@ -44,8 +44,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
 
 def run(output: Path, truths: Sequence[Record], *more: str, code: int = 0, **systems: Sequence[Record]) -> Run:
     """Evaluates the predictions of some systems."""
-    files = {name: write_lines(output.with_suffix(f".{name}.jsonl"), records) for name, records in systems.items()}
-    result = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), truths), files, "--quiet", *more)
+    result = evaluate_records(output, truths, systems, "--quiet", *more)
     assert result.code == code, result.stderr
     return result
 
@@ -208,9 +207,7 @@ def test_each_row_has_the_records_of_its_own_sample(
     assert shown.text == json.dumps(config, indent=1, ensure_ascii=False)
 
 
-def test_the_page_of_equal_large_runs_has_equal_data(
-    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_runs_have_equal_pages(tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the rows are in another order, and in files with other names."""
     monkeypatch.setattr(evaluation, "MAX_ROWS", 100)
     truths = [{"sample_id": f"s{number}", "text": "x" * (number % 7), "part": number % 3} for number in range(400)]

@@ -24,9 +24,8 @@ def rows(scores: list[float | None], errors: list[float | None], **slices: list[
     columns = {f"slice.{name}": pa.array(values, pa.string()) for name, values in slices.items()}
     count = len(scores)
     named = {"sample_id": [f"s{n}" for n in range(count)], "system": ["a"] * count, "status": ["scored"] * count}
-    return pa.table(
-        named | columns | {"score": pa.array(scores, pa.float64()), "errors": pa.array(errors, pa.float64())}
-    )
+    metrics = {"score": pa.array(scores, pa.float64()), "errors": pa.array(errors, pa.float64())}
+    return pa.table(named | columns | metrics)
 
 
 def test_the_worst_come_first_and_those_without_a_value_last() -> None:

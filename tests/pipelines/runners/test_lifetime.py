@@ -74,9 +74,8 @@ def test_a_worker_that_is_ended_leaves_no_temporary_files(tmp_path: Path, ended_
     folder.mkdir()
     # Its parent is another process than the one that it is told of: as if the command had been killed.
     parent = os.getpid() if ended_by_name else 1
-    worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(folder), str(parent)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", WORKER, str(folder), str(parent)]
+    worker = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert worker.stdout is not None
         if ended_by_name:
@@ -152,9 +151,7 @@ def kill_after(moment_s: float, process: subprocess.Popen[str], temporary: Path)
 @pytest.mark.attacks
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_bytes_of_a_whole_one_and_nothing_is_left(
-    tmp_path: Path, processes: int, seed: int
-) -> None:
+def test_a_run_killed_at_any_moment_goes_on_and_leaves_nothing(tmp_path: Path, processes: int, seed: int) -> None:
     rng = rng_of("killed", processes, seed)
     name = BENCHMARKS[seed % len(BENCHMARKS)]
     inputs = written(tmp_path / "in", name, 60, seed)

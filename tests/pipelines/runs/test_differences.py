@@ -14,9 +14,8 @@ from beamscore.pipelines.runs.documents import Fingerprint
 DRAWN = {"replicates": 10, "seed": 0, "confidence": 0.95}
 CONFIG: dict[str, Any] = {"protocol": "published", "missing": "wrong", "bootstrap": DRAWN, "slices": [], "fields": {}}
 CONFIG["derived"] = {"both": "1"}
-RUN = differences.RunSignature(
-    "toy", VERSION, CONFIG, {"packages": {"numpy": "1"}, "tools": {}}, Fingerprint(3, "aaaaaaaaa")
-)
+VERSIONS = {"packages": {"numpy": "1"}, "tools": {}}
+RUN = differences.RunSignature("toy", VERSION, CONFIG, VERSIONS, Fingerprint(3, "aaaaaaaaa"))
 EVERY = {"PAIRED", "SCORED_ALIKE", "CONFIGURED", "COMPARED", "REUSED"}
 """How strict the uses of two runs are."""
 
@@ -74,8 +73,7 @@ def test_each_use_refuses_what_it_must(other: differences.RunSignature, refusing
     for reasons in filter(None, found.values()):
         assert reasons[0].startswith(reason) if reason.endswith(": ") else reasons[0] == reason
     # Which of two runs comes first does not change whether they compare.
-    turned = {use for use in EVERY if differences.differences(other, RUN, getattr(differences, use))}
-    assert turned == refusing
+    assert {use for use in EVERY if differences.differences(other, RUN, getattr(differences, use))} == refusing
 
 
 def test_all_that_differs_is_said_but_of_two_benchmarks_that_alone() -> None:
@@ -84,6 +82,5 @@ def test_all_that_differs_is_said_but_of_two_benchmarks_that_alone() -> None:
     assert len(differences.differences(RUN, other, strict, it="b")) == 5
     # Versions that are unknown on both sides are not known to be equal.
     assert len(differences.differences(run(versions=None), run(versions=None), differences.REUSED)) == 2
-    assert differences.differences(RUN, run(benchmark="chart", version="", fingerprint=None), strict) == [
-        "it is a run of chart, not of toy"
-    ]
+    other = run(benchmark="chart", version="", fingerprint=None)
+    assert differences.differences(RUN, other, strict) == ["it is a run of chart, not of toy"]

@@ -150,10 +150,8 @@ def test_a_night_with_another_ground_truth_does_not_part_the_nights_around_it() 
 def test_nights_of_other_ground_truths_change_nothing_of_the_rest(truths: list[str], random: Random) -> None:
     """Each ground truth has the change points that it has where its nights stand alone."""
     values = [random.choice([0.5, 0.9]) for _ in truths]
-    rows = [
-        row(day, value, ground_truth=None if truth == "c" else truth)
-        for day, (value, truth) in enumerate(zip(values, truths, strict=True))
-    ]
+    days = enumerate(zip(values, truths, strict=True))
+    rows = [row(day, value, ground_truth=None if truth == "c" else truth) for day, (value, truth) in days]
     found = history(rows)
     alone: list[Change] = []
     for truth in {*truths} - {"c"}:
@@ -231,10 +229,7 @@ def test_the_report_says_what_the_latest_run_lacks_and_what_all_gates_come_to() 
 
 
 def test_gates_of_the_last_night_are_reasons_and_lines_of_its_metrics(tmp_path: Path) -> None:
-    """Those of slices and of other metrics are no lines; a gate of an earlier version may have no margin.
-
-    Only against a baseline the bounds of two systems differ.
-    """
+    """Those of slices and other metrics are no lines; the bounds of two systems differ against a baseline alone."""
     against: dict[str, Any] = {"system": "ours", "not_worse_than": "baseline", "reference": 0.75}
     fails: dict[str, Any] = {"verdict": "fail", "minimum": 0.5}
     gates = [{**fails, "tier": "advisory"}, {"maximum": 0.875}, {**against, "margin": 0.25}, against]
@@ -273,18 +268,13 @@ def test_of_one_metric_it_is_the_median_and_of_equal_nights_the_last(values: lis
 )
 def test_of_several_metrics_it_is_the_night_that_is_far_in_none(values: Any, errors: Any, nearest: int) -> None:
     metrics = ("exact_match", "similarity")
-    rows = [
-        row(day, value, metric=name, error=error)
-        for day, of_night in enumerate(values)
-        for name, value, error in zip(metrics, of_night, errors, strict=True)
-    ]
+    days = enumerate(zip(metrics, of_night, errors, strict=True) for of_night in values)
+    rows = [row(day, value, metric=name, error=error) for day, of_night in days for name, value, error in of_night]
     # The errors are those of the last night.
     rows[1]["error"] = 9.0
     found = history(rows)
-    assert [median_night(found.nights, each) for each in (metrics[:1], metrics)] == [
-        found.nights[1],
-        found.nights[nearest],
-    ]
+    medians = [median_night(found.nights, each) for each in (metrics[:1], metrics)]
+    assert medians == [found.nights[1], found.nights[nearest]]
 
 
 def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() -> None:

@@ -65,10 +65,8 @@ def test_an_old_baseline_and_one_that_failed_are_warned_of(monkeypatch: pytest.M
     monkeypatch.setattr("beamscore.pipelines.runs.named.time", SimpleNamespace(time=lambda: 86400 * 40.4))
     old, new, unknown = (baseline(380, provenance={"ended": utc(86400 * day)}) for day in (9, 10.4, 40))
     unknown.provenance = {}
-    failed = new.changed(
-        gates=[{"gate": word, "verdict": word} for word in ("fail", "invalid", "pass", "inconclusive")]
-    )
-    assert [age_warnings(run) for run in (old, new, unknown, failed)] == [
+    bad = new.changed(gates=[{"gate": word, "verdict": word} for word in ("fail", "invalid", "pass", "inconclusive")])
+    assert [age_warnings(run) for run in (old, new, unknown, bad)] == [
         ["the baseline last is 31 days old; bless a newer run if this one is outdated"],
         [],
         ["the baseline last has no run.json that says when it was made"],
@@ -113,12 +111,8 @@ def test_the_mean_of_runs_counts_as_many_units_as_the_fewest_of_them() -> None:
 
 
 def test_a_gate_is_told_that_has_judged_more_runs_than_its_looks() -> None:
-    gates = {
-        METRIC: Gate(not_worse_than="baseline", looks=30),
-        "similarity": Gate(not_worse_than="baseline", looks=365),
-        "once": Gate(not_worse_than="baseline"),
-        "bound": Gate(minimum=0.5, looks=30),
-    }
+    gates = {name: Gate(not_worse_than="baseline", looks=looks) for name, looks in ((METRIC, 30), ("similarity", 365))}
+    gates |= {"once": Gate(not_worse_than="baseline"), "bound": Gate(minimum=0.5, looks=30)}
     assert too_many_looks(gates, 30, "night") == []
     (line,) = too_many_looks(gates, 31, "night")
     assert line.startswith("gate exact_match: 31 runs were judged against night, more than its looks: 30; ")

@@ -27,10 +27,8 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     assert found.code == 0
     assert (found.bytes(), found.report) == (again.bytes(), again.report)
     document, other = (json.loads((run.output / "run.json").read_bytes()) for run in (found, again))
-    assert list(document) == [
-        *("format", "run_id", "benchmark", "systems", "started", "ended", "seconds", "command", "runner", "host"),
-        *("versions", "inputs"),
-    ]
+    keys = "format run_id benchmark systems started ended seconds command runner host versions inputs"
+    assert list(document) == keys.split()
     assert document["run_id"] == open_result(str(found.output)).run_id != other["run_id"]
     assert all(document[key] == other[key] for key in ("versions", "inputs"))
     assert [document[key] for key in ("benchmark", "systems", "runner")] == ["toy", ["ours", "same"], "DirectRunner"]
@@ -42,11 +40,9 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     assert set(versions) == {"beamscore", "python", "platform", "packages", "tools"}
     assert "apache-beam" in versions["packages"]
     truth, answered = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
-    stats = {str(path): path.stat() for path in truth_files}
-    listed = [
-        {"path": path, "bytes": stat.st_size, "modified": provenance.utc(stat.st_mtime)} for path, stat in stats.items()
-    ]
-    size = sum(stat.st_size for stat in stats.values())
+    stats = [(str(path), path.stat()) for path in truth_files]
+    listed = [{"path": path, "bytes": at.st_size, "modified": provenance.utc(at.st_mtime)} for path, at in stats]
+    size = sum(at.st_size for _, at in stats)
     assert truth == {"records": 12, "count": 2, "bytes": size, "digest": truth["digest"], "files": listed}
     # One of the 12 has no prediction.
     told = [(name, side["records"], side["count"]) for name, side in answered.items()]
@@ -85,9 +81,8 @@ def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pyt
 
 def test_a_path_that_is_not_utf_8_can_be_written_and_a_clock_that_was_set_back_gives_no_negative_time() -> None:
     sides = provenance.input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
-    document = provenance.run_document(
-        provenance.Invocation(("a\udcff",), started=9e9, inputs=sides), "id", make_benchmark("toy"), ["ours"], {}, ()
-    )
+    call = provenance.Invocation(("a\udcff",), started=9e9, inputs=sides)
+    document = provenance.run_document(call, "id", make_benchmark("toy"), ["ours"], {}, ())
     assert document["seconds"] == 0
     # A filesystem may not say when a file was changed.
     assert document["inputs"]["predictions"]["ours"]["files"][0]["modified"] is None

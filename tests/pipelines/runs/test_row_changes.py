@@ -17,7 +17,7 @@ from beamscore.pipelines.runs.row_changes import MovedSample, differing_units, l
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import InputProblem
 from tests.finished_runs import SYSTEM, row, write_run
-from tests.runs import evaluate, write_lines
+from tests.runs import evaluate_records
 
 CHANGES = {0: "y", 1: "yy", 6: "y", 7: "yyy", 20: "y", 33: "y"}
 """Other texts of some samples; the truth is x, so that longer ones change the similarity too."""
@@ -28,16 +28,14 @@ def test_units_are_counted_by_metric(tmp_path: Path) -> None:
     truths = [{"sample_id": f"s{n}", "text": "x", "page": n // 2, "kind": n % 2} for n in range(41)]
     # The last sample has no prediction.
     texts: list[dict[str, Any]] = [{**each, "text": CHANGES.get(n, "x")} for n, each in enumerate(truths[:-1])]
-    truth, same = write_lines(tmp_path / "t.jsonl", truths), write_lines(tmp_path / "s.jsonl", truths[:-1])
-    predictions = {"before": same, "after": write_lines(tmp_path / "p.jsonl", texts)}
+    predictions = {"before": truths[:-1], "after": texts}
     macro = "--set=derived.macro=slice_mean(exact_match, kind)"
     more = ("--slice=kind", "--set=cluster=page", "--set=missing=exclude", macro, "--quiet", "--no-html")
-    run = Run.read(str(evaluate(tmp_path / "run", truth, predictions, *more).output))
+    run = Run.read(str(evaluate_records(tmp_path / "run", truths, predictions, *more).output))
     before, after = (SystemRun(run, name) for name in predictions)
     # The pages 0, 3, 10 and 16 differ; the similarity in the pages 0 and 3 alone.
     for enough, counts in ((9, (4, 2, 4)), (3, (3, 2, 3))):
-        found = differing_units(after, before, METRICS, enough)
-        assert found == dict(zip(METRICS, counts, strict=True))
+        assert differing_units(after, before, METRICS, enough) == dict(zip(METRICS, counts, strict=True))
     assert set(differing_units(after, after, METRICS, 9).values()) == {0}
     # Each is one of 20 in its kind.
     samples = top_contributors(run.configuration.benchmark, "macro", after, before, count=9)

@@ -34,9 +34,7 @@ def coverage(rejected: int = 0, read: int = 10, missing: int = 0, balanced: bool
     return {"ours": {"coverage": {**sides, "balanced": balanced}}}
 
 
-def test_a_run_that_another_one_replaces_while_it_is_read_is_opened_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_replaced_while_it_is_read_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = [toy.sample(index, 0)[0] for index in range(4)]
     output = evaluate_records(tmp_path / "out", records, records, "--quiet", "--no-html").output
     opened, moments = stored_run.open_result, iter([True])
@@ -69,13 +67,12 @@ def test_a_limit_holds_as_long_as_the_share_is_not_above_it(read: int, data: st.
     allowed = data.draw(st.integers(0, read))
     settings = Settings(benchmark="toy", max_rejected_fraction=allowed / read, max_missing_fraction=allowed / read)
     for count in (allowed, min(allowed + 1, read)):
-        found = coverage_failures(coverage(count, read, count), settings, ())
-        assert len(found) == (0 if count == allowed else 2)
+        assert len(coverage_failures(coverage(count, read, count), settings, ())) == (0 if count == allowed else 2)
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(VALUES, VALUES)), st.randoms(use_true_random=False))
 def test_ranking_is_by_the_metrics_in_order_and_then_by_name_whatever_the_order_of_the_systems(
-    metrics: dict[str, tuple[float | None, float | None]], rng: Any
+    metrics: Any, rng: Any
 ) -> None:
     """Of x more is better, of y less."""
     values = {name: dict(zip("xy", each, strict=True)) for name, each in metrics.items()}
@@ -93,14 +90,13 @@ def test_coverage_and_verdict_are_told_by_what_is_not_0() -> None:
     truths = {"read": 396, "scored": 171, "missing_prediction": 225, "rejected": 3, "duplicate": 1}
     predictions = {"unmatched": 1, "rejected": 2, "duplicate": 0}
     told = coverage_text({"ground_truth": truths, "predictions": predictions, "repeats": 9, "missing_repeats": 2})
-    assert told == (
+    said = (
         "171 of 396 samples scored, 225 without a prediction, 1 prediction without a sample, 1 duplicate, 5 rejected; "
-        "2 of 9 repeats missing"
     )
+    assert told == said + "2 of 9 repeats missing"
     nothing = dict.fromkeys(truths, 0)
-    assert coverage_text({"ground_truth": nothing, "predictions": {**nothing, "unmatched": 2}}) == (
-        "0 of 0 samples scored, 2 predictions without a sample"
-    )
+    told = coverage_text({"ground_truth": nothing, "predictions": {**nothing, "unmatched": 2}})
+    assert told == "0 of 0 samples scored, 2 predictions without a sample"
     verdict = {"judgement": "worse", "sentence": "a fell", "lost": ["kind=1", "kind=2"]}
     assert verdict_lines({"verdict": verdict}) == ["WORSE: a fell", "slices that lost most: kind=1; kind=2"]
     assert (verdict_lines({"verdict": {**verdict, "lost": []}}), verdict_lines({})) == (["WORSE: a fell"], [])
@@ -197,9 +193,8 @@ def test_without_intervals_only_systems_without_a_value_are_behind(values: list[
         return
     scored = sum(right is not None for right in values)
     assert found is not None
-    assert {each.system: each.place for each in found.places} == {
-        f"s{number}": 1 if right is not None else 1 + scored for number, right in enumerate(values)
-    }
+    places = {f"s{number}": 1 if right is not None else 1 + scored for number, right in enumerate(values)}
+    assert {each.system: each.place for each in found.places} == places
 
 
 def test_an_interval_on_few_samples_is_rough() -> None:
