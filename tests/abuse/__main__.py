@@ -1,8 +1,7 @@
 """`make abuse [CASES="figure_text readers"]`: what the worst samples and files cost, and whether they do harm.
 
-Every other module of this folder holds cases. It defines `cases()`, whose samples are scored among ordinary ones (see
-`run`), or `check()`, which yields (name, Outcome). The benchmark of the samples has the name of the module, and they
-are scored under each of its OPTIONS, by default those of the benchmark.
+Every other module holds cases: `cases()`, whose samples are scored among ordinary ones under each of its OPTIONS (see
+`run`), by the benchmark of its name, or `check()`, which yields (name, Outcome).
 """
 
 from __future__ import annotations

@@ -67,10 +67,7 @@ def _box(x1: float, y1: float, x2: float, y2: float) -> Record:
 
 
 def _polygon(order: Iterable[int], radius: float, x: float = 0) -> Record:
-    """Returns corners of a regular polygon in this order, in whole numbers, which are shorter to write.
-
-    In steps of nearly half a turn it is a star in which each side crosses nearly all others.
-    """
+    """Returns corners of a regular polygon in this order: in steps of nearly half a turn, it crosses itself."""
     corners = [*order]
     angles = [2 * math.pi * (n % len(corners)) / len(corners) for n in corners]
     return {"points": [[round(radius * math.cos(a)) + x, round(radius * math.sin(a))] for a in angles]}

@@ -1,7 +1,4 @@
-"""Worst cases of formulas: what TeX typesets many times, wide tables, endless arrows, long matches.
-
-Those of whole documents: macros that grow, delimiters that are ambiguous, formulas that are nearly equal.
-"""
+"""Worst cases of formulas and documents: what TeX typesets many times, and matches that are long or nearly equal."""
 
 from __future__ import annotations
 

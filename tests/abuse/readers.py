@@ -90,10 +90,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 def check() -> Iterator[tuple[str, Outcome]]:
-    """Reads each file in a process of its own.
-
-    Making the files takes memory of its own, so that another process does.
-    """
+    """Reads each file in a process of its own; another one makes the files, which takes memory too."""
     with tempfile.TemporaryDirectory(prefix="beamscore-abuse-") as folder:
         neighbour = Path(folder) / "z.jsonl"
         neighbour.write_bytes(_record(**BASE))
@@ -110,7 +107,6 @@ def _write(name: str, path: Path) -> Outcome:
 
 
 def read(path: str) -> Iterator[Any]:
-    """Yields what the reader gives for a file."""
     (file,) = match_files(0, [path], "--predictions")
     do_fn = ReadPart(ReadPlan(("ours",), {0: COLUMNS}, RecordLimits()))
     do_fn.start_bundle()

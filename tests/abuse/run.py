@@ -52,10 +52,8 @@ class Outcome(NamedTuple):
 
 def run_case(benchmark: str, options: dict[str, Any], case: Case, neighbours: Sequence[tuple[Any, Any]]) -> Outcome:
     """Scores `case` in the midst of its neighbours in a fresh process, so that peak memory is its own."""
-    texts, *others = [
-        (_text(first), None if second is None else _text(second))
-        for first, second in ((case.truth, case.prediction), *neighbours)
-    ]
+    pairs = (case.truth, case.prediction), *neighbours
+    texts, *others = [(_text(first), None if second is None else _text(second)) for first, second in pairs]
     limit = LimitSettings().record_bytes
     if (largest := max(len((text or "").encode()) for text in texts)) > limit:
         return Outcome(0.0, 0, f"{FAILED}no case: a record of {largest} bytes is never scored, at most {limit}")
@@ -118,11 +116,9 @@ def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None, sample
         if problem := nesting_problem(text.encode(), LimitSettings().depth):
             raise msgspec.ValidationError(f"the record {problem}")
     with gc_paused():
-        return Pair(
-            sample_id,
-            msgspec.json.decode(truth, type=benchmark.truth_type),
-            None if prediction is None else msgspec.json.decode(prediction, type=benchmark.prediction_type),
-        )
+        of_truth = msgspec.json.decode(truth, type=benchmark.truth_type)
+        read = None if prediction is None else msgspec.json.decode(prediction, type=benchmark.prediction_type)
+    return Pair(sample_id, of_truth, read)
 
 
 def _verdict(result: SampleScore | RejectedRecord) -> str:

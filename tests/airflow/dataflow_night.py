@@ -1,8 +1,4 @@
-"""Runs the task of configs/airflow/nightly_dataflow.py by Airflow's Python, without a cloud.
-
-The operator builds the command line, starts it and judges its end. Only the runner's name is changed in the command
-line, and what the operator asks of the service is left out. Both are printed, a line of JSON each.
-"""
+"""Runs the task of configs/airflow/nightly_dataflow.py by Airflow's Python, without a cloud; prints what it asks."""
 
 from __future__ import annotations
 

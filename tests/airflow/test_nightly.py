@@ -58,7 +58,6 @@ def tonight(output: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def value(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """Returns the metric of the gates."""
     summary = tonight(tmp_path_factory.mktemp("baseline")).summary
     return float(summary["systems"]["tonight"]["values"]["overall.f1"])
 
@@ -112,13 +111,9 @@ def test_the_task_is_a_success_where_the_gate_is(bucket: Path, tmp_path: Path, n
     write_lines(bucket / "predictions" / date / "a.jsonl", answers)
     dag = (ROOT / "configs" / "airflow" / "nightly_dataflow.py").read_text().replace("*.parquet", "*.jsonl")
     (tmp_path / "dag.py").write_text(dag)
-    done = run(
-        tmp_path,
-        *(PYTHON, ROOT / "tests" / "airflow" / "dataflow_night.py", tmp_path / "dag.py", date),
-        BEAMSCORE_BUCKET=str(bucket),
-        BEAMSCORE_LAUNCHER=str(LAUNCHER),
-        BEAMSCORE_PYTHON=sys.executable,
-    )
+    program = ROOT / "tests" / "airflow" / "dataflow_night.py"
+    given = {"BEAMSCORE_BUCKET": str(bucket), "BEAMSCORE_LAUNCHER": str(LAUNCHER), "BEAMSCORE_PYTHON": sys.executable}
+    done = run(tmp_path, PYTHON, program, tmp_path / "dag.py", date, **given)
     log = done.stdout + done.stderr
     told: dict[str, Any] = {}
     for line in done.stdout.splitlines():
@@ -126,10 +121,8 @@ def test_the_task_is_a_success_where_the_gate_is(bucket: Path, tmp_path: Path, n
             told |= json.loads(line)
     command = told["command"]
     assert command[:3] == [sys.executable, str(LAUNCHER), "--runner=DataflowRunner"]
-    assert [each.partition("=")[0] for each in command[3:]] == [
-        *("--job_name", "--project", "--region", "--labels"),
-        *("--config", "--predictions", "--output", "--baseline", "--temp_location", "--sdk_container_image"),
-    ]
+    names = "job_name project region labels config predictions output baseline temp_location sdk_container_image"
+    assert [each.partition("=")[0] for each in command[3:]] == [f"--{name}" for name in names.split()]
     assert (done.returncode == 0) == (night == "success"), log
     assert ("waited_for" in told) == (night == "success"), "the operator asks the service after the command"
     assert ("failed with return code 1" in log) == (night == "failed")

@@ -1,4 +1,1 @@
-"""Laws of whole runs under attack, over all benchmarks, drawn by seeds.
-
-`make attacks SEEDS=60` tries as many seeds, .ci/run two; of the damaged corpora `make test` tries one.
-"""
+"""Laws of whole runs under attack, drawn by seeds: `make attacks SEEDS=60`; .ci/run tries two, `make test` one."""

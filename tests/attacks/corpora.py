@@ -35,7 +35,6 @@ def corpus(name: str, count: int, seed: int) -> tuple[list[Record], list[Record]
 
 
 def written(folder: Path, name: str, count: int, seed: int) -> tuple[Path, Path]:
-    """Writes both sides of a corpus to a folder."""
     truths, predictions = corpus(name, count, seed)
     return write_lines(folder / "truths.jsonl", truths), write_lines(folder / "predictions.jsonl", predictions)
 
@@ -76,15 +75,11 @@ def _raw_byte(rng: random.Random, record: Record) -> list[bytes]:
     return [bytes(line)]
 
 
-IDS: list[Any] = [
-    *("", "x" * 1024, "x" * 1025, None, 1.5, [], {}, True),
-    *("ghost", "../../ghost", "nul \0", " ", "a\nb", "é"),
-]
+IDS: list[Any] = ["", "x" * 1024, "x" * 1025, None, 1.5, [], {}, True]
+IDS += ["ghost", "../../ghost", "nul \0", " ", "a\nb", "é"]
 VALUES: list[Any] = [None, True, 0, -1, 1.5, 1e300, 10**30, "", "\0", "\u202e", "<script>", [], {}, [[]], {"a": None}]
-LITERALS = [
-    *(b"1e400", b"-1e400", str(10**400).encode(), b"NaN", b"Infinity", b"-Infinity", b"-0.0", b"1.", b"01", b"1e-400"),
-    *(b'"\\ud800"', b'"\\udfff\\ud800 text"', b'"\\u0000"', b"'text'", b"None"),
-]
+LITERALS = [b"1e400", b"-1e400", str(10**400).encode(), b"NaN", b"Infinity", b"-Infinity", b"-0.0", b"1.", b"01"]
+LITERALS += [b"1e-400", b'"\\ud800"', b'"\\udfff\\ud800 text"', b'"\\u0000"', b"'text'", b"None"]
 NO_RECORDS = [b"[]", b"7", b'"text"', b"null", b"{}"]
 
 DAMAGES: list[Callable[[random.Random, Record], list[bytes]]] = [

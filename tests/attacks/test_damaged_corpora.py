@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from tests.attacks.corpora import BENCHMARKS, FLAGS, MAX_DEPTH, REPLICATES, SEEDS, corpus, damaged, rng_of
 from tests.plain_loop import make_benchmark
@@ -35,9 +35,7 @@ class _Columns(msgspec.Struct):
 class PlainReading:
     """What becomes of every record, read one by one: the statuses of each side, of samples, and what is quarantined."""
 
-    def __init__(
-        self, benchmark: Benchmark[Any, Any, Any], truths: Sequence[bytes], predictions: Sequence[bytes]
-    ) -> None:
+    def __init__(self, benchmark: AnyBenchmark, truths: Sequence[bytes], predictions: Sequence[bytes]) -> None:
         self.benchmark = benchmark
         self.statuses: Counter[tuple[str, str]] = Counter()
         self.quarantined: Counter[tuple[str, int]] = Counter()
@@ -109,7 +107,7 @@ def _decoded(line: bytes, kind: type[Any]) -> Any:
 
 
 @pytest.fixture(scope="module", params=BENCHMARKS)
-def benchmark(request: pytest.FixtureRequest) -> Iterator[Benchmark[Any, Any, Any]]:
+def benchmark(request: pytest.FixtureRequest) -> Iterator[AnyBenchmark]:
     made = make_benchmark(request.param)
     made.setup()
     yield made
@@ -117,9 +115,7 @@ def benchmark(request: pytest.FixtureRequest) -> Iterator[Benchmark[Any, Any, An
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.attacks) for seed in SEEDS[1:])])
-def test_counts_and_sums_are_those_of_a_plain_reading(
-    benchmark: Benchmark[Any, Any, Any], tmp_path: Path, seed: int
-) -> None:
+def test_counts_and_sums_are_those_of_a_plain_reading(benchmark: AnyBenchmark, tmp_path: Path, seed: int) -> None:
     rng = rng_of(benchmark.name, seed)
     truths, predictions = (damaged(rng, side) for side in corpus(benchmark.name, 25, seed))
     expected = PlainReading(benchmark, truths, predictions)

@@ -1,6 +1,4 @@
-"""Finished runs that are copied, packed or read-only say the same, whoever reads them; one that is damaged anywhere is
-told in one line with exit code 2, or it does not matter: for all commands.
-"""
+"""Finished runs that are copied or read-only say the same; damage is told in one line, or does not matter."""
 
 from __future__ import annotations
 
@@ -104,7 +102,7 @@ def damaged_documents(run: Path) -> Iterator[tuple[str, bytes | None]]:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_copy_says_the_same_and_damage_is_told_where_it_is_read_and_changes_nothing_elsewhere(
+def test_copies_agree_and_damage_is_told(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     """Never a traceback, nor a gate that passes for what is damaged: at best it says the same."""

@@ -31,7 +31,6 @@ class Corpus:
 
     @property
     def bytes(self) -> int:
-        """The bytes of both files."""
         return self.ground_truth.stat().st_size + self.predictions.stat().st_size
 
 

@@ -21,10 +21,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor seconds of a process and its children, and the peak of its memory in MiB.
-
-    wall_seconds: on the clock.
-    """
+    """Processor seconds of a process and its children, the peak of its memory in MiB, and seconds on the clock."""
 
     seconds: float
     mebibytes: float
@@ -42,10 +39,7 @@ def processor_seconds() -> float:
 
 
 def peak_bytes() -> int:
-    """Returns the most memory that this process or a child that has ended held at a time.
-
-    The kernel's `ru_maxrss` of a process starts with what its parent held, unlike VmHWM.
-    """
+    """Returns the peak of this process and of ended children; unlike VmHWM, `ru_maxrss` starts with the parent's."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return max(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, int(line.split()[1])) * 1024
 
@@ -60,10 +54,7 @@ def cost_of(work: Callable[[], object]) -> Cost:
 def alone(
     work: Callable[..., Result], *arguments: Any, seconds: float | None = None, most_bytes: int = resource.RLIM_INFINITY
 ) -> Result:
-    """Returns what `work` does in a fresh process, which has its own peak of memory, and ends with all it started.
-
-    Raises TimeoutError after so many seconds, and ChildProcessError where the process ends before it has a result.
-    """
+    """Returns what `work` does in a process of its own; raises TimeoutError, or ChildProcessError without a result."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(sender, most_bytes, work, arguments))

@@ -29,8 +29,7 @@ class _Key(msgspec.Struct):
 def loop(corpus: Corpus) -> Cost:
     """What a user would write instead: one process that holds the corpus, without checks, slices or a page.
 
-    It reads both files, decodes, joins by a dictionary, scores in batches, adds the sums up with 200 replicates,
-    computes the metrics with their intervals, and writes a row for each sample, with its details, as Parquet.
+    It joins by a dictionary, scores in batches, and writes metrics, intervals of 200 replicates, and rows as Parquet.
     """
     made = make_benchmark(corpus.benchmark)
 

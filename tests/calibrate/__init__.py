@@ -21,5 +21,4 @@ def write_measured(page: str, sections: Iterable[str]) -> None:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], colalign: Sequence[str] | None = None) -> str:
-    """Returns a table in Markdown."""
     return tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True, colalign=colalign)

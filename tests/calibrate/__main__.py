@@ -39,11 +39,9 @@ def _coverage_table() -> Iterator[str]:
     samples = [case for case in CASES if not case.clusters]
     found = [[coverage(case, size, CORPORA, SEED) for case in samples] for size in SIZES]
     rows = [[what, *(f"{of(cells):.1%}" for cells in found)] for what, of in (("lowest", min), ("highest", max))]
-    rows += [
-        [case.hard, *(f"{coverage(case, size, CORPORA, SEED):.1%} ({size})" for size in CLUSTER_SIZES)]
-        for case in CASES
-        if case.clusters
-    ]
+    clustered = [case for case in CASES if case.clusters]
+    shares = [[f"{coverage(case, size, CORPORA, SEED):.1%} ({size})" for size in CLUSTER_SIZES] for case in clustered]
+    rows += [[case.hard, *cells] for case, cells in zip(clustered, shares, strict=True)]
     yield (
         f"How often a 95% interval contains the true value, in {CORPORA:,} corpora per cell (standard error "
         f"{_error(CORPORA):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "
@@ -67,9 +65,7 @@ def _alarm_tables() -> Iterator[str]:
         f"losses: one gains a little but loses up to {max(LOSSES):.0%} of the samples), power if the second is right "
         f"on up to {GAIN:.0%} more of the samples."
     )
-    highest, rarest = (
-        [[max(shares) for shares in zip(*each, strict=True)] for each in found] for found in (none, rare)
-    )
+    highest, rarest = ([[max(cells) for cells in zip(*each, strict=True)] for each in found] for found in (none, rare))
     means = [[fmean(shares) for shares in zip(*each, strict=True)] for each in some]
     rows = [
         ["false alarms, highest", *(f"{e.verdict:.1%} ({e.plain:.1%})" for e in itertools.starmap(Shares, highest))],

@@ -1,7 +1,4 @@
-"""Generated populations of units, each with the statistics of two systems that are equally good, or not quite.
-
-A unit has a difficulty, which both systems share, and each system its own luck. Metrics are those of the benchmarks.
-"""
+"""Generated populations of units: each has a difficulty that two systems share, and each system luck of its own."""
 
 from __future__ import annotations
 
@@ -25,11 +22,10 @@ CLASSES = 10
 
 @dataclass(frozen=True)
 class Case:
-    """A metric on a population.
+    """A metric on a population, and what makes the case hard, if anything.
 
-    hard: what makes the case hard, if anything. draw: from (generator, difficulties, gain) to the statistics of each
-    sample by name; gain makes a system better. clusters: how many samples are drawn for a cluster; 0: samples are the
-    units.
+    draw: from (generator, difficulties, gain), where gain makes a system better, to the statistics of each sample by
+    name. clusters: how many samples are drawn for a cluster; 0: samples are the units.
     """
 
     benchmark: str
@@ -82,13 +78,8 @@ def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> 
     regions = 1 + np.floor(-12 * np.log1p(-((difficulty * 997) % 1) * 0.999))
     found = rng.binomial(regions.astype(int), np.clip(0.95 - 0.4 * difficulty + gain, 0, 1)).astype(float)
     false = rng.poisson(0.1 * regions).astype(float)
-    return {
-        "detection.regions": regions,
-        "detection.detections": found + false,
-        "detection.one_to_one": found,
-        "prediction.located": found + false,
-        "detection.located": found + false,
-    }
+    located = dict.fromkeys(("detection.detections", "prediction.located", "detection.located"), found + false)
+    return {"detection.regions": regions, "detection.one_to_one": found, **located}
 
 
 def rules(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:

@@ -78,10 +78,8 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     changes = summed(swaps[1:], {name: after[name] - before[name] for name in before})
     corpora, clustered = (systems[0].row(0), systems[1].row(0)), case.clusters > 0
     samples = len(next(iter(before.values()))) * max(1, case.clusters)
-    compared = comparison.compare_slice(
-        benchmark, "", samples, corpora, systems, changes, counts, CONFIDENCE, clustered
-    )
-    found = compared.metrics.get(case.metric)
+    result = comparison.compare_slice(benchmark, "", samples, corpora, systems, changes, counts, CONFIDENCE, clustered)
+    found = result.metrics.get(case.metric)
     if found is None or found.test is None or found.difference.error is None:
         return Shares()
     plain, cautious = _excludes_zero(found.difference.interval), _excludes_zero(found.difference.cautious)
@@ -125,10 +123,7 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
 
 
 def wrong_passes(units: int, loss: float, corpora: int, seed: int) -> Shares:
-    """How often a candidate passes that is worse by exactly the margin: it may be worse by `loss`, and is.
-
-    Samples are right or wrong. The candidate loses each with a chance of `loss`, and wins none.
-    """
+    """How often a candidate passes that is worse by the margin: it loses each sample with a chance of `loss`."""
     rng, found = np.random.default_rng([seed, 5]), []
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
         changes = 0.0 - (rng.random((units, CORPORA_PER_DRAW)) < loss)

@@ -1,12 +1,9 @@
-"""Measures how often gates fail in simulated years, and writes the tables of docs/how-to/gates_for_a_year.md; and how
-often change points are found in simulated nights.
-
-    python -m tests.calibrate.years
+"""`python -m tests.calibrate.years` measures how often gates fail in a year, for docs/how-to/gates_for_a_year.md.
 
 In each year a system answers the same samples every night, each right with a chance of its own. The baseline is the
 median of seven nights. A gate fails where the paired interval of a look, or of the mean of a week of looks, lies beyond
-the margin, at the confidence of each, with the standard error of 200 bootstrap replicates: a false failure where the
-true loss is at most the margin. A night with the answers of an earlier one is no look.
+the margin, at the confidence of each: a false failure where the true loss is at most the margin. A night with the
+answers of an earlier one is no look. How often change points are found in simulated nights is measured, too.
 """
 
 from __future__ import annotations
@@ -63,10 +60,9 @@ HARMLESS: dict[str, FloatArray] = {
 
 
 def first_failures(cell: Cell, losses: FloatArray, years: int, best: bool = False) -> npt.NDArray[np.int64]:
-    """Returns the first night of each year on which a gate with each of LOOKS fails [years, len(LOOKS)].
+    """Returns the first night of each year on which a gate with each of LOOKS fails, else NIGHTS [years, len(LOOKS)].
 
-    It is NIGHTS where it never does. losses: see HARMLESS. best: whether the best of seven nights is the baseline, not
-    the median.
+    losses: see HARMLESS. best: whether the best of seven nights is the baseline, not the median.
     """
     rng = np.random.default_rng([1, cell.samples, round(100 * cell.churn)])
     return np.array([_first_failures(cell, losses, best, rng) for _ in range(years)])
@@ -112,10 +108,7 @@ def false_failures(cell: Cell, losses: FloatArray, years: int, best: bool = Fals
 
 
 def false_alarms(years: int, seed: int = 0) -> float:
-    """Returns the false alarms in a year of nights over SERIES unchanged series, the mean over `years` simulated.
-
-    Each night's values are independent normals of the standard error that is known of it, which differs by night.
-    """
+    """Returns false alarms a year, over SERIES unchanged series of normals whose known errors differ by night."""
     rng = np.random.default_rng(seed)
     count = 0
     for _ in range(years * SERIES):

@@ -1,7 +1,4 @@
-"""Starts a cluster for as long as a command runs, which gets the pipeline options appended.
-
-python -m tests.flink beamscore evaluate configs/chart.yaml --ground-truth ... --predictions ... --output out
-"""
+"""Starts a cluster for a command, which gets its options: `python -m tests.flink beamscore evaluate CONFIG ...`."""
 
 import subprocess
 import sys

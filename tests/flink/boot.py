@@ -1,8 +1,7 @@
 """Starts a Python worker as the runner asks for: the contract of Beam's SDK containers, without a container.
 
-The runner gives the worker's id and the runner's endpoints; the provision endpoint tells the rest, as the
-environment of `sdk_worker_main`. Packages that a job stages (--setup_file, --requirements_file) are not installed:
-the worker runs in the environment of the Python that runs this file, which has what the job needs.
+The provision endpoint tells what `sdk_worker_main` needs in its environment. Packages that a job stages are not
+installed: the Python that runs this file has what the job needs.
 """
 
 import os

@@ -68,25 +68,16 @@ class Vertex(NamedTuple):
 
 
 class FlinkCluster:
-    """One JobManager, some TaskManagers, and a job server, all on this machine.
+    """One JobManager, some TaskManagers and a job server, on this machine, for what runs with `options()` in its block.
 
-    with FlinkCluster() as cluster:
-        main(["evaluate", ..., *cluster.options()])
-
-    Every process has free ports and a log in `logs`, and ends with the block, or with the thread that started it if
-    that ends before. With one slot each, a job of parallelism 2 runs on two TaskManagers for certain. Flink starts a
-    job again 4 s after a failure, up to four times, and waits for as many slots as it had: after the loss of a
-    TaskManager, for a new one. A pipeline with a fault of its own fails after as many attempts.
-
-    Workers have the project as it was when the cluster started, and nothing else of this working tree: a pipeline
-    may hold functions of the project, of `__main__` and local ones, but none of the test modules.
+    Every process has free ports and a log in `logs`, and ends with the block, or with the thread that started it. With
+    one slot each, a job of parallelism 2 runs on two TaskManagers for certain. Flink starts a job again 4 s after a
+    failure, up to four times, and waits for as many slots as it had. Workers have the project as it was when it began,
+    and none of the test modules.
     """
 
     def __init__(self, folder: Path | None = None, task_managers: int = 2, slots: int = 1) -> None:
-        """Prepares a cluster that keeps its files in `folder`; without one, in a new folder that is kept.
-
-        slots: of each TaskManager.
-        """
+        """Prepares a cluster in `folder`, or in a new one that is kept; slots: of each TaskManager."""
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
         self.worker = self.folder / "worker"
@@ -125,7 +116,6 @@ class FlinkCluster:
         ]
 
     def start_task_manager(self) -> None:
-        """Starts one more TaskManager."""
         memory = [
             f"-Xmx{FRAMEWORK_MIB + self._slots * HEAP_MIB}m",
             f"-XX:MaxDirectMemorySize={FRAMEWORK_MIB + self._slots * (OFF_HEAP_MIB + NETWORK_MIB)}m",

@@ -36,9 +36,8 @@ def cache() -> Path:
 def class_path() -> str:
     """Returns the class path of the JobManager, the TaskManagers and the job server, downloading it at first.
 
-    All of them have Beam's runner on it, for two reasons. Workers are kept from one stage to the next only where
-    the runner's classes are Flink's own and not a job's. And a job has nothing to upload: the job server would
-    stage its class path with every job, 12 s of waiting, but leaves out files below a folder gradle/wrapper.
+    Beam's runner is on all of them, so that workers are kept from stage to stage, and no job uploads it for 12 s:
+    the job server leaves out files below a folder gradle/wrapper.
     """
     key = _digest(f"{FLINK_SHA256} {RUNNER_SHA256}".encode())[:12]
     folder = made(cache() / f"flink-{FLINK_VERSION}-{key}", _download)
@@ -60,10 +59,7 @@ def made(folder: Path, make: Callable[[Path], None]) -> Path:
 
 
 def run(*command: str | Path) -> None:
-    """Runs a command and shows what it printed only where it fails.
-
-    Raises RuntimeError where it ends with another code than 0.
-    """
+    """Runs a command; raises RuntimeError with what it printed where it ends with another code than 0."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-4000:]}")
@@ -91,10 +87,7 @@ def _download(folder: Path) -> None:
 
 
 def worker_python() -> Path:
-    """Returns the Python of an environment with all that the project needs, which is kept for the next time.
-
-    Every package has the version that it has here, since what the pipeline pickles must unpickle there.
-    """
+    """Returns the Python of a kept environment with the versions of here, as what is pickled must unpickle there."""
     versions = sorted({f"{found.name}=={found.version}" for found in importlib.metadata.distributions()})
     setup = PROJECT.joinpath("setup.py").read_bytes()
     key = _digest("\n".join([platform.python_version(), *versions]).encode() + setup)[:12]
@@ -115,7 +108,6 @@ def new_environment(folder: Path, *requirements: str | Path, python: str | Path 
 
 
 def install(python: Path, *requirements: str | Path) -> None:
-    """Installs packages into the environment of a Python."""
     run(*_UV, "pip", "install", "--quiet", "--python", python, *requirements)
 
 

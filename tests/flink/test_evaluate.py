@@ -78,9 +78,7 @@ def test_the_metrics_are_reported_there_too(cluster: FlinkCluster, tmp_path: Pat
     assert {"samples_scored", "batch_size", "sample_microseconds"} <= set(metrics) <= metric_names(["tex"])
 
 
-def test_the_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(
-    cluster: FlinkCluster, tmp_path: Path
-) -> None:
+def test_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(cluster: FlinkCluster, tmp_path: Path) -> None:
     """A thousand slices with 200 replicates each: under one key they would be one record of Flink's, too large."""
     corpus = generated("traffic_rules", COUNT_OF_SLICED)
     records = [json.loads(line) for line in corpus.ground_truth.read_bytes().splitlines()]
@@ -90,9 +88,7 @@ def test_the_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(
     assert len(there.summary["systems"]["predictions"]["slices"]) == MANY_SLICES
 
 
-def test_a_large_corpus_in_one_file_a_side_is_shared_and_gives_the_same_result(
-    cluster: FlinkCluster, tmp_path: Path
-) -> None:
+def test_one_large_file_a_side_is_shared_and_gives_the_same_result(cluster: FlinkCluster, tmp_path: Path) -> None:
     """The ground truth is JSONL, the predictions are Parquet: the rules are JSON text."""
     corpus, table = generated("traffic_rules", COUNT), tmp_path / "predictions.parquet"
     here = evaluate_corpus(tmp_path / "here", corpus, "--processes", "2")
@@ -158,9 +154,7 @@ def evaluate_with_a_fault(
     assert {path.name for path in output.iterdir()} == RESULT_NAMES
 
 
-def test_a_task_manager_is_lost_while_samples_are_scored_and_written(
-    cluster: FlinkCluster, here: Run, tmp_path: Path
-) -> None:
+def test_a_task_manager_is_lost_while_samples_are_written(cluster: FlinkCluster, here: Run, tmp_path: Path) -> None:
     left_behind: set[str] = set()
 
     def rows_are_being_written() -> bool:
@@ -175,9 +169,7 @@ def test_a_task_manager_is_lost_while_samples_are_scored_and_written(
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_an_evaluation_that_is_interrupted_publishes_nothing(
-    cluster: FlinkCluster, tmp_path: Path, known: bool
-) -> None:
+def test_an_interrupted_evaluation_publishes_nothing(cluster: FlinkCluster, tmp_path: Path, known: bool) -> None:
     """Where the command knows the cluster, it cancels the job there too."""
     earlier = set(cluster.jobs())
 
@@ -207,9 +199,7 @@ def test_an_input_that_cannot_be_read_is_told_in_one_line(cluster: FlinkCluster,
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_all_task_managers_are_lost_while_the_result_is_published(
-    cluster: FlinkCluster, here: Run, tmp_path: Path
-) -> None:
+def test_all_task_managers_are_lost_while_it_publishes(cluster: FlinkCluster, here: Run, tmp_path: Path) -> None:
     obstacle = tmp_path / "run.json"
 
     def it_is_publishing() -> bool:

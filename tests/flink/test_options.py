@@ -22,10 +22,9 @@ KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}",
 
 @contextlib.contextmanager
 def worker_pool(folder: Path, more: Mapping[str, str], executable: Path | None = None) -> Iterator[list[str]]:
-    """Runs a pool of workers in `folder`, as it runs beside each TaskManager; gives the pipeline options that use it.
+    """Runs a pool of workers in `folder`, with `more` variables of the environment; gives the options that use it.
 
-    more: variables of the environment. executable: what starts a worker by the contract of Beam's containers, as the
-    pool in an image has it; without one, the pool starts workers itself.
+    executable: what starts a worker by the contract of Beam's containers; without one, the pool starts workers itself.
     """
     python, (port,) = worker_python(), free_ports(1)
     command = [str(python), "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
@@ -59,10 +58,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def flink_runner(cluster: FlinkCluster, folder: Path) -> list[str]:
-    """Returns the options of the runner that starts a job server of its own, from a jar in the folder.
-
-    The jar holds nothing but the names of the jars that are downloaded, and of the class to run.
-    """
+    """Returns the options of the runner that starts its own job server, from a jar that names others and a class."""
     entries = {
         "Manifest-Version": "1.0",
         "Main-Class": "org.apache.beam.runners.flink.FlinkJobServerDriver",
@@ -79,18 +75,14 @@ def flink_runner(cluster: FlinkCluster, folder: Path) -> list[str]:
     return ["--runner=FlinkRunner", master, "--flink_version=1.19", f"--flink_job_server_jar={path}"]
 
 
-def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(
-    single: FlinkCluster, here: Run, tmp_path: Path
-) -> None:
+def test_a_runner_with_its_job_server_and_a_pool_of_workers(single: FlinkCluster, here: Run, tmp_path: Path) -> None:
     with worker_pool(tmp_path, {"PYTHONPATH": str(single.project)}) as pool:
         there = evaluate_chart(tmp_path / "out", *flink_runner(single, tmp_path), *KEPT, *pool)
     assert there.bytes() == here.bytes()
     assert started_workers(tmp_path) == SLOTS, "one for each slot, kept from stage to stage"
 
 
-def test_a_job_server_that_runs_already_with_a_pool_of_workers_in_containers(
-    single: FlinkCluster, here: Run, tmp_path: Path
-) -> None:
+def test_a_running_job_server_with_workers_in_containers(single: FlinkCluster, here: Run, tmp_path: Path) -> None:
     server = [option for option in single.options() if "endpoint" in option]
     nothing_staged = "--experiments=disable_logging_submission_environment"
     staged_before = staged_files(single)

@@ -101,12 +101,9 @@ def test_an_embedded_evaluation_has_the_sums_of_the_command(cluster: FlinkCluste
     here = evaluate_well(tmp_path / "here", "chart", sides, "--slice", "source")
     output = tmp_path / "there"
     with beam.Pipeline(options=PipelineOptions(cluster.options())) as pipeline:
-        collections = {
-            path.stem: pipeline
-            | f"Read {path.stem}" >> beam.Create(path.read_text().splitlines())
-            | f"Parse {path.stem}" >> beam.Map(json.loads)
-            for path in sides
-        }
+        lines = {path.stem: path.read_text().splitlines() for path in sides}
+        texts = {name: pipeline | f"Read {name}" >> beam.Create(each) for name, each in lines.items()}
+        collections = {name: each | f"Parse {name}" >> beam.Map(json.loads) for name, each in texts.items()}
         found = collections | beamscore.Evaluate("chart", slices=["source"], output=str(output))
         for name in ("metrics", "samples", "rejected"):
             _ = getattr(found, name) | f"Write {name}" >> beam.io.WriteToText(str(tmp_path / name))

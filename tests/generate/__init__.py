@@ -1,4 +1,1 @@
-"""Generated samples: one module a benchmark, each with `sample(index, seed)`.
-
-A sample depends on its index and the seed alone, so that a corpus of any size can be made in parallel.
-"""
+"""Generated samples: `sample(index, seed)` of each module depends on nothing else, so that corpora grow in parallel."""

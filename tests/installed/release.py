@@ -1,8 +1,7 @@
 """Builds a release and tries it as its users will: `python -m tests.installed.release FOLDER`.
 
-The source distribution and the wheel made of it pass `twine check`, and the changelog has a section of the version.
-Then the wheel is installed into clean environments of the oldest and the newest Python here that setup.py claims, and
-both commands of the README run with it, in a clone of what is committed.
+Both distributions pass `twine check`, the changelog has the version, and both commands of the README run with the
+wheel on the oldest and the newest Python here that setup.py claims, in a clone of what is committed.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ def check(folder: Path) -> None:
 
 def _build(folder: Path, tree: Path) -> Path:
     """Returns the wheel, made of the source distribution beside it; both are ready for an index."""
-    tools = folder / "tools"
-    python = new_environment(tools, "build>=1,<2", "twine>=6,<7")
+    python = new_environment(folder / "tools", "build>=1,<2", "twine>=6,<7")
     _run(python, "-m", "build", "--outdir", folder / "dist", tree)
     _run(python, "-m", "twine", "check", "--strict", *sorted((folder / "dist").iterdir()))
     (wheel,) = (folder / "dist").glob("*.whl")
@@ -52,10 +50,8 @@ def _build(folder: Path, tree: Path) -> Path:
 
 
 def _run(*command: str | Path) -> None:
-    plain = {
-        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS")
-    }
-    done = subprocess.run(list(map(str, command)), env=plain, check=False)
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS")}
+    done = subprocess.run(list(map(str, command)), env=kept, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}")
 

@@ -95,9 +95,7 @@ def plugin(installed: Installed) -> str:
     return "word_error_rate"
 
 
-def test_a_benchmark_of_another_package_is_listed_configured_and_run_by_worker_processes(
-    installed: Installed, plugin: str, tmp_path: Path
-) -> None:
+def test_a_benchmark_of_another_package_is_listed_and_run(installed: Installed, plugin: str, tmp_path: Path) -> None:
     done = installed.run("beamscore", "benchmarks", plugin)
     assert done.stdout.startswith(f"{plugin}: transcripts: word edits over the words of the reference\n")
     assert "word edits / words of the references; lower is better" in done.stdout

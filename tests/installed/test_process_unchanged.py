@@ -1,6 +1,4 @@
-"""beamscore among code of others: importing or calling it changes nothing in the process of whoever does it, and the
-command takes none of the packages of its folder.
-"""
+"""beamscore changes nothing in the process of its caller, and its command takes no package of the folder it is in."""
 
 from __future__ import annotations
 
@@ -152,12 +150,7 @@ def test_the_command_and_its_workers_import_what_is_installed(
         (tmp_path / name / "__init__.py").write_text("raise ImportError(f'the {__name__} of somebody else')\n")
     inputs = [f"--{side}={CORPUS / side.replace('-', '_')}.jsonl" for side in ("ground-truth", "predictions")]
     flags = ["--output", "out", "--set", "bootstrap.replicates=2", "--quiet", *more]
-    done = subprocess.run(
-        [*program, "evaluate", "traffic_rules", *inputs, *flags],
-        cwd=tmp_path,
-        env=bare_environment(Path(sys.executable)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [*program, "evaluate", "traffic_rules", *inputs, *flags]
+    environment = bare_environment(Path(sys.executable))
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,8 +1,7 @@
 """`python -m tests.mutants PYTHON FOLDER COUNT SEED` changes the code, one place at a time: does a test notice it?
 
-PYTHON: that of an environment with cosmic-ray, which draws the changes (see `changes`). FOLDER: the project is copied
-to there. The suite runs once to learn which tests run which lines; then each change is tried by the tests that run
-its line, then by KEPT and those of its folder, the quickest first, up to `MOST_SECONDS`.
+PYTHON: that of an environment with cosmic-ray (see `changes`). In a copy of the project in FOLDER, each change is tried
+by the tests that run its line, then by KEPT and those of its folder, the quickest first, up to `MOST_SECONDS`.
 """
 
 from __future__ import annotations
@@ -60,10 +59,7 @@ class Suite:
         self._measured = {path.rpartition("/beamscore/")[2]: path for path in self._ran.measured_files()}
 
     def tests(self, change: Change) -> list[str]:
-        """Returns the tests to try: those that run the line, then KEPT and those of its folder.
-
-        Of what runs at import or is cached, the suite tells only the test that happened to need it first.
-        """
+        """Returns the tests to try: those that run the line, or any of the module if none is known, then the likely."""
         lines = self._ran.contexts_by_lineno(self._measured.get(change.module, ""))
         # What ran in no test has the context "".
         contexts = list(filter(None, lines.get(change.line, []))) if _is_in_function(change) else []

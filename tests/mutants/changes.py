@@ -1,7 +1,4 @@
-"""`python changes.py TREE COUNT SEED` draws COUNT places of the code of TREE, and changes each in one way.
-
-It runs in an environment with https://cosmic-ray.readthedocs.io, whose operators it applies, without the project.
-"""
+"""`python changes.py TREE COUNT SEED` draws COUNT changes of the code of TREE by cosmic-ray, without the project."""
 
 from __future__ import annotations
 

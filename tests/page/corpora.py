@@ -71,8 +71,7 @@ def night(
 ) -> None:  # fmt: skip
     """Writes a copy of a finished run as that of another night, each value shifted, its interval and error a tenth.
 
-    labels: of the slices, in place of their own. missing: how many samples have no prediction that had one. changes: of
-    summary.json.
+    labels: of the slices. missing: how many samples more have no prediction. changes: of summary.json.
     """
     shutil.copytree(run, target)
     (copied,) = (target / ".runs").iterdir()
@@ -102,10 +101,7 @@ NIGHTS, BREAK, CHANGE, MISSING, SMALL = 40, 15, 26, (9, 10), 30
 
 
 def nights(run: Path, output: Path) -> None:
-    """Writes nights with a break, a change point, missing nights, one with few predictions, and at last a gate.
-
-    Two nights before the last one has a ground truth of its own. run: of traffic_rules.
-    """
+    """Writes nights of traffic_rules: a break, a change, gaps, few predictions, another ground truth, and a gate."""
     random_numbers, (system, *_) = random.Random(15), Run.read(str(run)).systems
     gate = {
         "gate": "overall.f1", "tier": "blocking", "metric": "overall.f1", "slice": None, "system": system, "value": 0.4,

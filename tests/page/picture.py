@@ -26,10 +26,8 @@ def main(page: Path, picture: Path) -> None:
         chromium.run("document.activeElement.blur(); document.querySelector('nav').style.position = 'static'")
         bottom = "return document.querySelector('#metrics > .scroll').getBoundingClientRect().bottom + scrollY"
         whole = Image.new("RGB", (WIDTH, int(chromium.run(bottom)) + HEIGHT), "white")
-        for top, height, start in (
-            (0, whole.height - HEIGHT, "0"),
-            (whole.height - HEIGHT, HEIGHT, "samples.offsetTop"),
-        ):
+        head = whole.height - HEIGHT
+        for top, height, start in ((0, head, "0"), (head, HEIGHT, "samples.offsetTop")):
             chromium.resize(WIDTH, height)
             chromium.run(f"const samples = document.getElementById('samples'); window.scrollTo(0, {start})")
             chromium.picture(picture, whole=False)

@@ -11,20 +11,8 @@ from beamscore.pipelines.reports.comparison import ComparisonPage, comparison_do
 from beamscore.pipelines.reports.document import Card, CardSide
 from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.runs.run import Run
+from tests.page import corpora
 from tests.page.browser import Browser
-from tests.page.corpora import (
-    CORPORA,
-    HOSTILE,
-    MISSING,
-    NIGHTS,
-    compared,
-    corpus_page,
-    evaluated,
-    night,
-    nights,
-    page_data,
-    worse,
-)
 from tests.runs import command
 
 pytestmark = pytest.mark.page
@@ -33,18 +21,18 @@ pytestmark = pytest.mark.page
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> tuple[Path, Path]:
     """Two runs of the same samples, of which the second is worse."""
-    first, truth = corpus_page("chart", folder).parent, CORPORA / "chart" / "ground_truth.jsonl"
-    after = {"predictions": worse("chart", folder)}
-    return first, evaluated("chart", truth, after, folder / "second", f"--baseline={first}").parent
+    first, truth = corpora.corpus_page("chart", folder).parent, corpora.CORPORA / "chart" / "ground_truth.jsonl"
+    after = {"predictions": corpora.worse("chart", folder)}
+    return first, corpora.evaluated("chart", truth, after, folder / "second", f"--baseline={first}").parent
 
 
 @pytest.fixture(scope="module")
 def page(runs: tuple[Path, Path], folder: Path) -> Path:
-    return compared(*runs, folder / "compared")
+    return corpora.compared(*runs, folder / "compared")
 
 
 def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
-    data = page_data(page)
+    data = corpora.page_data(page)
     chromium.check_in_every_state(page, "comparison")
     assert chromium.text(".judgement .word") == "worse"
     assert len(chromium.texts("#metrics > .scroll .whisker")) == len(data["metrics"])
@@ -55,7 +43,7 @@ def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
 
 
 def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser, page: Path) -> None:
-    cards = page_data(page)["cards"]
+    cards = corpora.page_data(page)["cards"]
     changes = [card["change"] or 0.0 for card in cards]
     assert changes == sorted(changes)
     assert changes[0] < 0
@@ -72,10 +60,8 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     assert chromium.ids() == [card["sample_id"] for card in cards if "right_to_wrong" in card["whys"]]
 
 
-def test_a_filter_says_how_many_samples_the_page_lacks(
-    chromium: Browser, runs: tuple[Path, Path], folder: Path
-) -> None:
-    path = compared(*runs, folder / "few", "--samples=3")
+def test_a_filter_says_how_many_samples_a_page_lacks(chromium: Browser, runs: tuple[Path, Path], folder: Path) -> None:
+    path = corpora.compared(*runs, folder / "few", "--samples=3")
     lost = json.loads((path.parent / "comparison.json").read_bytes())["changes"]["metrics"]["score"]["worse"]
     chromium.open(path)
     assert chromium.texts("#samples-more p") == []
@@ -84,11 +70,9 @@ def test_a_filter_says_how_many_samples_the_page_lacks(
     chromium.check("comparison-few")
 
 
-def test_the_verdict_of_a_run_with_a_baseline_leads_to_the_samples_that_lost(
-    chromium: Browser, runs: tuple[Path, Path]
-) -> None:
+def test_the_verdict_against_a_baseline_leads_to_samples_that_lost(chromium: Browser, runs: tuple[Path, Path]) -> None:
     path = runs[1] / "report.html"
-    data = page_data(path)
+    data = corpora.page_data(path)
     fell = [card for card in data["cards"] if "lost" in card["whys"]]
     chromium.open(path)
     chromium.check("baseline")
@@ -99,15 +83,13 @@ def test_the_verdict_of_a_run_with_a_baseline_leads_to_the_samples_that_lost(
     assert max(card["change"] for card in fell) < 0
 
 
-def test_inputs_that_are_gone_or_changed_cost_the_records_alone(
-    chromium: Browser, runs: tuple[Path, Path], folder: Path
-) -> None:
+def test_inputs_gone_or_changed_cost_records_alone(chromium: Browser, runs: tuple[Path, Path], folder: Path) -> None:
     path = folder / "worse-chart.jsonl"
     content = path.read_bytes()
     path.write_bytes(content + b"\n")
-    assert "have changed since that run" in compared(*runs, folder / "changed").read_text(encoding="utf-8")
+    assert "have changed since that run" in corpora.compared(*runs, folder / "changed").read_text(encoding="utf-8")
     path.unlink()
-    chromium.open(compared(*runs, folder / "gone"))
+    chromium.open(corpora.compared(*runs, folder / "gone"))
     path.write_bytes(content)
     assert "The inputs are not read" in chromium.text("#samples")
     # What changed in words comes from the rows.
@@ -117,16 +99,17 @@ def test_inputs_that_are_gone_or_changed_cost_the_records_alone(
 def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path], page: Path, folder: Path) -> None:
     found = json.loads((page.parent / "comparison.json").read_bytes())
     each = next(iter(found["slices"].values()))
-    found |= {"baseline": {"run": HOSTILE[0], "system": HOSTILE[5]}, "candidate": {"run": HOSTILE[1], "system": "x"}}
-    found |= {"slices": {f"{number}={text}": each for number, text in enumerate(HOSTILE)}}
-    found |= {"differences": list(HOSTILE), "slices_of_candidate_alone": list(HOSTILE)}
-    first, record = Run.read(str(runs[0])), HOSTILE[0]
-    run = {**first.provenance, "command": list(HOSTILE), "host": HOSTILE[1]}
+    found["baseline"] = {"run": corpora.HOSTILE[0], "system": corpora.HOSTILE[5]}
+    found["candidate"] = {"run": corpora.HOSTILE[1], "system": "x"}
+    found |= {"slices": {f"{number}={text}": each for number, text in enumerate(corpora.HOSTILE)}}
+    found |= {"differences": list(corpora.HOSTILE), "slices_of_candidate_alone": list(corpora.HOSTILE)}
+    first, record = Run.read(str(runs[0])), corpora.HOSTILE[0]
+    run = {**first.provenance, "command": list(corpora.HOSTILE), "host": corpora.HOSTILE[1]}
     cards = []
-    for number, text in enumerate(HOSTILE):
+    for number, text in enumerate(corpora.HOSTILE):
         side = CardSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
         cards.append(Card(f"{number}{text}", 0, (text[:100],), (side, side), record, (text[:400],), -0.5))
-    sources = ComparisonPage((run, run), (None, None), HOSTILE)
+    sources = ComparisonPage((run, run), (None, None), corpora.HOSTILE)
     document = comparison_document(found, first.configuration.benchmark, sources, ())
     path = folder / "hostile-comparison.html"
     path.write_bytes(render([with_changed(document, found, cards)]))
@@ -139,14 +122,14 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
 
 @pytest.fixture(scope="module")
 def history(folder: Path) -> Path:
-    nights(corpus_page("traffic_rules", folder).parent, folder / "nights")
+    corpora.nights(corpora.corpus_page("traffic_rules", folder).parent, folder / "nights")
     command("history", folder / "nights")
     return folder / "nights" / "history.html"
 
 
 def test_every_series_and_event_is_shown(chromium: Browser, history: Path) -> None:
     """What the events are is among the kept reports."""
-    found = page_data(history)["history"]
+    found = corpora.page_data(history)["history"]
     chromium.check_in_every_state(history, "history")
     assert chromium.text(".judgement .word") == "fail"
     measured = [each for each in found["series"] if not each["label"] and set(each["values"]) != {None}]
@@ -161,7 +144,7 @@ def test_every_series_and_event_is_shown(chromium: Browser, history: Path) -> No
 
 def test_runs_and_slices_are_filtered(chromium: Browser, history: Path) -> None:
     chromium.open(history)
-    count, marks = NIGHTS - len(MISSING), "#series-0 > div:first-child .mark"
+    count, marks = corpora.NIGHTS - len(corpora.MISSING), "#series-0 > div:first-child .mark"
     assert len(chromium.texts(marks)) == count
     assert chromium.choose("nights", run="2026-01-3") == f"2 of {count} rows"
     assert len(chromium.texts(marks)) == 2
@@ -183,17 +166,17 @@ def test_a_point_says_what_it_is_and_leads_to_its_page(chromium: Browser, histor
 
 
 def test_a_single_run_has_a_history(chromium: Browser, folder: Path) -> None:
-    night(corpus_page("traffic_rules", folder).parent, folder / "one" / "a", "2026-01-01T02:00:00.000Z")
+    corpora.night(corpora.corpus_page("traffic_rules", folder).parent, folder / "one" / "a", "2026-01-01T02:00:00.000Z")
     command("history", folder / "one")
     chromium.open(folder / "one" / "history.html")
     chromium.check("history-one")
 
 
 def test_hostile_names_of_runs_and_slices(chromium: Browser, folder: Path) -> None:
-    run, output = corpus_page("traffic_rules", folder).parent, folder / "hostile-nights"
-    names = [text.replace("/", "\u2215").replace("\x00", "")[:60] for text in HOSTILE]
+    run, output = corpora.corpus_page("traffic_rules", folder).parent, folder / "hostile-nights"
+    names = [text.replace("/", "\u2215").replace("\x00", "")[:60] for text in corpora.HOSTILE]
     for number, name in enumerate(names, start=1):
-        night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", labels=HOSTILE)
+        corpora.night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", labels=corpora.HOSTILE)
     command("history", output)
     chromium.open(output / "history.html")
     chromium.check("history-hostile")

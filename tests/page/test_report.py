@@ -103,10 +103,8 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     chromium.open(path)
     chromium.check("two_systems")
     # Also without bounds, a column has one range, on which the line of all samples is at one place, and so has a row.
-    places = (
-        "return [...document.querySelectorAll(`${arguments[0]} .whisker`)]"
-        ".map((each) => Number(each.style.getPropertyValue(arguments[1])))"
-    )
+    places = "return [...document.querySelectorAll(`${arguments[0]} .whisker`)]"
+    places += ".map((each) => Number(each.style.getPropertyValue(arguments[1])))"
     lines = chromium.run(places, "#slices-table td:last-child", "--line-at")
     careful, hasty = chromium.run(places, "#metrics > .scroll:first-of-type tr:last-child", "--at")
     values = [each["value"] for each in data["metrics"][-1]["values"]]
@@ -268,14 +266,12 @@ def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, fol
     chromium.press("Escape")
     assert chromium.run("return document.activeElement.name") == "id"
     # Only a person may copy: a click by a script does nothing.
-    chromium.run(
-        "window.addEventListener('copy', (event) => { window.kept = event.clipboardData.getData('text/plain'); })"
-    )
+    keep = "(event) => { window.kept = event.clipboardData.getData('text/plain'); }"
+    chromium.run(f"window.addEventListener('copy', {keep})")
     chromium.driver.find_element("css selector", "#samples-table > button").click()
     head, *lines = [line.split("\t") for line in str(chromium.run("return window.kept")).split("\n")]
     assert (head[0], {len(line) for line in lines}) == ("sample_id", {len(head)})
     assert [line[0] for line in lines] == sorted(ids)
-    assert chromium.run("return ['=1+1', '-a', 'a\\tb', 'say \"x\"\\n', -0.5, null].map(copied)") == (
-        ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
-    )
+    copied = chromium.run("return ['=1+1', '-a', 'a\\tb', 'say \"x\"\\n', -0.5, null].map(copied)")
+    assert copied == ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
     assert chromium.run("return [-9 / 32, null].map(shown)") == ["−0.2813", "–"]

@@ -17,12 +17,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from beamscore.transforms.beam_internals import shared_clients
 from tests.servers import free_ports
 
-ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+ENVIRONMENT["AWS_EC2_METADATA_DISABLED"] = "true"
 
 
 def never(method: str, path: str) -> bool:
@@ -57,10 +53,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Store:
-    """A bucket: its address, the options of a command that reaches it, and what is in it.
-
-    requests: to moto's server of S3; those to gcp-storage-emulator are not seen. bucket: the one of the store's client.
-    """
+    """A bucket and the options that reach it. requests: to moto's server of S3; those to Google's are not seen."""
 
     base: str
     flags: tuple[str, ...]
@@ -116,7 +109,6 @@ def gcs() -> Iterator[None]:
 
 @pytest.fixture(params=["s3", "gcs"])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    """A fresh bucket."""
     name = f"bucket-{uuid.uuid4().hex[:8]}"
     if request.param == "gcs":
         request.getfixturevalue("gcs")

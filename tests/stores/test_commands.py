@@ -84,9 +84,7 @@ def without_paths(document: bytes) -> Any:
 
 
 @pytest.mark.parametrize("folder", ["runs/nightly", ""])
-def test_an_evaluation_is_the_one_of_a_disk_and_takes_the_place_of_an_earlier_one(
-    store: Store, folder: str, tmp_path: Path
-) -> None:
+def test_an_evaluation_is_that_of_a_disk_and_replaces_an_earlier_one(store: Store, folder: str, tmp_path: Path) -> None:
     fill(store)
     assert run(store, folder, "--set", "missing=exclude") == (0, "")
     store.put(f"{folder}/samples/notes.txt".lstrip("/"), b"mine")
@@ -96,13 +94,10 @@ def test_an_evaluation_is_the_one_of_a_disk_and_takes_the_place_of_an_earlier_on
     paths = {name: write_lines(tmp_path / f"{name}.jsonl", records) for name, records in sides.items()}
     local = evaluate(tmp_path / "out", paths.pop("truth"), paths, *FEW)
     for name, content in local.bytes().items():
-        found = store.files()[f"{folder}/{name}".lstrip("/")]
-        assert without_paths(found) == without_paths(content)
+        assert without_paths(store.files()[f"{folder}/{name}".lstrip("/")]) == without_paths(content)
 
 
-def test_a_fresh_process_of_python_loads_and_saves_a_run(
-    store: Store, requests: Requests, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_process_loads_and_saves_a_run(store: Store, requests: Requests, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store)
     assert run(store, "out") == (0, "")
     monkeypatch.setenv("AWS_ENDPOINT_URL", store.flags[1])
@@ -121,8 +116,7 @@ def test_a_run_of_a_hundred_files_makes_a_few_requests_a_file(store: Store, requ
     code, _, stderr = command(*evaluation(store, "in/truth-*", "in/ours-*", "out", *FEW))
     # 20 records of predictions and 10 of the ground truth come twice.
     assert (code, stderr.count("with a duplicate sample_id")) == (0, 2)
-    count = len(requests.seen)
-    assert count <= 2 * 100 + 100, "each file is asked for its size, and read; the rest is constant"
+    assert len(requests.seen) <= 2 * 100 + 100, "each file is asked for its size, and read; the rest is constant"
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
@@ -147,8 +141,7 @@ def test_split_select_and_convert_write_below_the_bucket_itself(store: Store, en
     listed = {f"{name}.{ending}.rejected.jsonl" for name in ("line", "none")}
     assert {key for key in found if not key.startswith(("in/", "out/", "raw/"))} == written | listed
     if ending == "jsonl":
-        counts = [found[f"{name}.jsonl"].count(b"\n") for name in ("line", "none")]
-        assert counts == [1, 0]
+        assert [found[f"{name}.jsonl"].count(b"\n") for name in ("line", "none")] == [1, 0]
         ids = [json.loads(line)["sample_id"] for line in found["split.jsonl"].splitlines()]
         assert ids == sorted(truth["sample_id"] for truth in TRUTHS)
 
@@ -234,10 +227,7 @@ def test_a_large_object_is_uploaded_in_parts_of_which_none_is_left_behind(store:
 
 
 def night(store: Store, name: str, count: int, *more: str) -> tuple[int, str]:
-    """Evaluates a night with the first `count` samples wrong, whose files and configuration lie on the store.
-
-    Returns the exit code and standard error.
-    """
+    """Evaluates a night on the store with the first `count` samples wrong; returns the code and standard error."""
     gate = "exact_match: {not_worse_than: baseline, margin: 0.05}"
     nightly = f"benchmark: toy\nslices: [kind]\nbootstrap: {{replicates: 50}}\ngates: {{{gate}}}\n"
     sides = {"in/truth.jsonl": TRUTHS, "in/answers.jsonl": wrong(TRUTHS, count)}
@@ -267,9 +257,7 @@ def test_a_night_is_judged_against_the_baseline_of_the_store(store: Store) -> No
     assert command("gate", f"{store.base}/runs/same", "--baseline", baseline, *store.flags)[0] == 0
 
 
-def test_a_night_reuses_another_is_compared_with_it_and_stands_in_the_history(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_night_reuses_another_is_compared_and_in_the_history(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert night(store, "first", 3, "--set", "gates={}") == (0, "")
     scored = toy.scored_pairs(monkeypatch)
     assert night(store, "second", 13, "--set", "gates={}", "--reuse", f"{store.base}/runs/first") == (0, "")

@@ -1,8 +1,4 @@
-"""An evaluation that is killed or interrupted: a reader always sees one run, whole.
-
-The moments of its publishing are counted in the requests that change something, from the first document of the result
-to the last file that is removed.
-"""
+"""An evaluation that is stopped at moments of its publishing, counted in requests: a reader sees one whole run."""
 
 from __future__ import annotations
 
@@ -25,10 +21,8 @@ from tests.stores.test_commands import TRUTHS, WHOLE, below, command, evaluation
 
 pytestmark = pytest.mark.stores
 
-COMMAND = (
-    "import sys; from beamscore.pipelines.commands import main; from tests import toy; "
-    "toy.register(); sys.exit(main.main())"
-)
+COMMAND = "import sys; from beamscore.pipelines.commands import main; from tests import toy; toy.register(); "
+COMMAND += "sys.exit(main.main())"
 MOMENTS = [*((signal.SIGKILL, at) for at in (1, 4, 5, 6, 10, 14)), *((signal.SIGINT, at) for at in (6, 10))]
 """After the first document, without and with the list of files, the commit, the plain names, and what is removed."""
 
@@ -73,9 +67,7 @@ class Stop:
 
 
 @pytest.mark.parametrize(("number", "at"), MOMENTS)
-def test_a_stop_while_publishing_leaves_one_whole_result(
-    store: Store, requests: Requests, number: signal.Signals, at: int
-) -> None:
+def test_a_stop_leaves_one_whole_result(store: Store, requests: Requests, number: signal.Signals, at: int) -> None:
     assert command(*given(store, 0)) == (0, "", "")
     assert seen(store) == 1
     stop = Stop(store, at, number)
