@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..common.boxes import Corners
+from ..common.wrong_names import refuse_wrong_names, wrong_names
 
 Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Size = Annotated[float, Meta(gt=0, le=1e9)]
@@ -54,8 +55,7 @@ class Point(Struct, frozen=True, gc=False):
 class Task(Struct, Generic[OutputT], frozen=True):
     """One task of one chart; its inputs are not read.
 
-    The fields after `output` belong in it. A task that has one of them instead of an output is refused. In others they
-    become unset, so that they have no part in the hash of a record.
+    The fields after `output` belong in it. A task that has one of them instead of an output is refused.
     """
 
     output: OutputT | None = None
@@ -69,16 +69,16 @@ class Task(Struct, Generic[OutputT], frozen=True):
 
     def __post_init__(self) -> None:
         """Raises ValueError for an output that is not in `output`."""
-        outside = [(field, name) for field, name in _OUTSIDE if getattr(self, field) is not UNSET]
-        if self.output is None and (given := [name for field, name in outside if getattr(self, field) is not None]):
-            raise ValueError(f"the task has no `output`; it has {', '.join(given)}")
-        for field, _ in outside:
-            msgspec.structs.force_setattr(self, field, UNSET)
+        refuse_wrong_names(self, _OUTSIDE)
 
 
-_OUTSIDE = tuple(zip(Task.__struct_fields__[1:], Task.__struct_encode_fields__[1:], strict=True))
+_OUTSIDE = [
+    (field, name, "output", "output")
+    for field, name in zip(Task.__struct_fields__[1:], Task.__struct_encode_fields__[1:], strict=True)
+]
 
 
+@wrong_names({"chart_type": ("chart type", "type", "class")})
 class ChartClass(Struct, frozen=True, gc=False):
     """Task 1: the class of the chart."""
 
@@ -93,6 +93,7 @@ class TextBlock(Struct, frozen=True, gc=False):
     id: Identifier = None
 
 
+@wrong_names({"text_blocks": ("text blocks",)})
 class TextBlocks(Struct, frozen=True):
     """Task 2: the blocks of text."""
 
@@ -106,6 +107,7 @@ class TextRole(Struct, frozen=True, gc=False):
     role: str | None = None
 
 
+@wrong_names({"text_roles": ("text roles", "roles")})
 class TextRoles(Struct, frozen=True):
     """Task 3: the roles of the text blocks."""
 
@@ -125,6 +127,7 @@ class Tick(Struct, frozen=True, gc=False):
     id: Identifier = None
 
 
+@wrong_names({"x-axis": ("x_axis", "x axis", "x"), "y-axis": ("y_axis", "y axis", "y")})
 class Axes(Struct, frozen=True):
     """The ticks of the axis of the independent variable (x) and of the dependent one (y)."""
 
@@ -135,6 +138,7 @@ class Axes(Struct, frozen=True):
 NO_AXES = Axes()
 
 
+@wrong_names({"axes": ("axis", "x-axis", "y-axis", "x_axis", "y_axis")})
 class AxisAnalysis(Struct, frozen=True):
     """Task 4: the axes."""
 
@@ -148,6 +152,7 @@ class LegendPair(Struct, frozen=True, gc=False):
     id: Identifier = None
 
 
+@wrong_names({"legend_pairs": ("legend pairs", "legend")})
 class Legend(Struct, frozen=True):
     """Task 5: the legend."""
 
@@ -173,6 +178,7 @@ class BoxPlot(Struct, Generic[LineT], frozen=True, gc=False):
 BOX_PLOT_LINES = BoxPlot.__struct_fields__
 
 
+@wrong_names({"boxplots": ("box plots", "box_plots"), "scatter points": ("scatter_points",)})
 class VisualElements(Struct, frozen=True):
     """Task 6a: what is drawn in the plot area. Scatter points may be grouped by series."""
 
@@ -209,6 +215,7 @@ class DataSeries(Struct, frozen=True):
     data: list[DataPoint] | BoxPlot[Scalar] | None = None
 
 
+@wrong_names({"visual elements": ("visual_elements",), "data series": ("data_series",)})
 class ChartData(Struct, frozen=True):
     """Tasks 6 and 7: visual elements and data series."""
 

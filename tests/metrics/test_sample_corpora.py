@@ -44,7 +44,7 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "cad584e9cfbf5291",
+    "chart": "19cd1d1b4d5c3a62",
     "chemistry": "027ce47479a14419",
     "figure_text": "1089021fe162026c",
     "formula": "8bc60f4d1d9ed038",

@@ -5,6 +5,8 @@ The drawings of the sample corpus are kept as a whole.
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import math
 import random
@@ -114,11 +116,39 @@ def test_an_output_outside_of_output_is_refused() -> None:
         beside = {**PREDICTION, task: {**PREDICTION[task], **outside, "data series": None}}
         # Beside an output it has no part in the hash of the record.
         assert msgspec.convert(beside, ChartPrediction) == msgspec.convert(PREDICTION, ChartPrediction)
-        said = re.escape(f"the task has no `output`; it has {', '.join(sorted(outside, reverse=True))} - at `$.{task}`")
+        said = re.escape(f"it has {', '.join(sorted(outside, reverse=True))}, not `output` - at `$.{task}`")
         for truth, prediction in ((WHOLE, {**PREDICTION, task: outside}), ({**WHOLE, task: outside}, PREDICTION)):
             if task != "task7" or truth is WHOLE:
                 with pytest.raises(msgspec.ValidationError, match=said):
                     make.score(truth, prediction)
+
+
+WRONG_NAMES = [
+    *(("task1.output", "chart_type", "type"), ("task2.output", "text_blocks", "text blocks")),
+    *(
+        ("task3.output", "text_roles", "roles"),
+        ("task4.output", "axes", "x-axis"),
+        ("task4.output.axes", "x-axis", "x"),
+    ),
+    *(("task4.output.axes", "y-axis", "y_axis"), ("task5.output", "legend_pairs", "legend")),
+    *(("task6.output", name, name.replace(" ", "_")) for name in ("visual elements", "data series")),
+    ("task6.output.visual elements", "scatter points", "scatter_points"),
+]
+
+
+@pytest.mark.parametrize(("place", "right", "wrong"), WRONG_NAMES)
+def test_a_wrong_name_is_refused_unless_the_right_one_is_there(place: str, right: str, wrong: str) -> None:
+    given = copy.deepcopy(PREDICTION)
+    named: Json = functools.reduce(lambda each, name: each[name], place.split("."), given)
+    named[right] = named.get(right, [])
+    record = msgspec.convert(given, ChartPrediction)
+    named[wrong] = named[right]
+    assert msgspec.convert(given, ChartPrediction) == record
+    named[right] = None
+    with pytest.raises(msgspec.ValidationError, match=re.escape(f"it has {wrong}, not `{right}` - at `$.{place}`")):
+        msgspec.convert(given, ChartPrediction)
+    named[wrong] = None
+    msgspec.convert(given, ChartPrediction)
 
 
 def test_task_6_may_have_elements_alone_or_series_alone() -> None:
