@@ -6,10 +6,18 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ..common.wrong_names import wrong_names
+
 Name = str | int
 """The name of a rule or a centerline; 3 and "3" are the same name."""
 
+_of_the_data_set = wrong_names(
+    {"properties": ("attr_info",), "centerlines": ("centerline",)},
+    "; `beamscore convert traffic_rules` reads label.json",
+)
 
+
+@_of_the_data_set
 class TrueRule(msgspec.Struct, frozen=True):
     """One rule of a sign: its properties, and the centerlines of the lanes to which it applies."""
 
@@ -18,6 +26,7 @@ class TrueRule(msgspec.Struct, frozen=True):
     centerlines: list[Name] | None = None
 
 
+@_of_the_data_set
 class PredictedRule(msgspec.Struct, frozen=True):
     """One predicted rule; `matches` is the id of the corresponding ground-truth rule."""
 

@@ -48,7 +48,7 @@ DECLARED = {
     "chemistry": "027ce47479a14419",
     "figure_text": "1089021fe162026c",
     "formula": "8bc60f4d1d9ed038",
-    "traffic_rules": "ab9acd120c13b836",
+    "traffic_rules": "0595df659f45a132",
 }
 
 

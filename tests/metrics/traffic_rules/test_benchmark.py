@@ -252,7 +252,12 @@ def nested(depth: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("truth", "rule", "said"),
     [
-        ([{"id": each} for each in (1, "1", 2, 2)], {}, r"rules: the id '1' is duplicated; give every rule an id of"),
+        (
+            [{"id": each, "centerlines": []} for each in (1, "1", 2, 2)],
+            {},
+            r"rules: the id '1' is duplicated; give every rule an id of",
+        ),
+        ([{"id": 1, "properties": {}}, {"id": 2}], {}, r"\Arules\[1\] has neither `properties` nor `centerlines`\Z"),
         ([], {"centerlines": ["1"] * 10_001}, "rules: they name 10001 centerlines, and at most 10000"),
         ([], {"properties": {str(n): n for n in range(65)}}, "there are 65, and at most 64 are scored"),
         ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx…' cannot .{0,50}1000 values"),
@@ -264,6 +269,14 @@ def nested(depth: int) -> list[Any]:
 )
 def test_more_than_can_be_scored_is_refused(truth: Rules, rule: Any, said: str) -> None:
     assert re.search(said, rejection("ground_truth" if truth else "prediction", truth, [rule]))
+
+
+def test_names_of_the_data_set_are_refused() -> None:
+    rule: dict[str, Any] = {"id": 1, "attr_info": BUS, "centerline": [1]}
+    said = "^it has attr_info, centerline, not `properties` or `centerlines`; `beamscore convert traffic_rules` reads"
+    for truth, predicted in ([rule], []), ([], [rule]):
+        with pytest.raises(msgspec.ValidationError, match=said):
+            score(truth, predicted)
 
 
 def test_500_rules_a_side_are_scored_and_no_more() -> None:
@@ -317,7 +330,8 @@ RULES = st.lists(
 @given(RULES, RULES | st.none(), FORMS, FORMS)
 def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, form: str, other: str) -> None:
     """In either form of Unicode."""
-    true = [{**rule, "id": f"É{number}"} for number, rule in enumerate(drawn)]
+    stated = [rule for rule in drawn if rule["properties"] is not None or rule["centerlines"] is not None]
+    true = [{**rule, "id": f"É{number}"} for number, rule in enumerate(stated)]
     scored = score(true, predicted)
     found = values(scored)
     assert {name: found[name] for name in TASK_METRICS} == {name: scored.metrics[name] for name in TASK_METRICS}
