@@ -27,7 +27,7 @@ class ChemistryConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (sample_id, text as UTF-8) for each line, or for the one annotation of a file.
 
-        A line that is not UTF-8, or has no tab or no image name, is yielded as an UnreadableSource. Raises
+        A line that is not UTF-8, or does not have one tab and an image name, is yielded as an UnreadableSource. Raises
         UnreadableSource if an annotation is not JSON, or its field is missing or not valid text.
         """
         if role in JSON_FIELDS:
@@ -47,16 +47,18 @@ def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | Unreadab
     for number, line in enumerate(text_lines(path, stream), start=1):
         if not line.strip():
             continue
-        image, tab, text = line.rstrip(b"\r\n").partition(b"\t")
+        image, *columns = line.rstrip(b"\r\n").split(b"\t")
         try:
-            sample_id, string = stem_of(image.decode().strip().removeprefix("\ufeff")), text.decode()
+            sample_id = stem_of(image.decode().strip().removeprefix("\ufeff"))
+            strings = [column.decode() for column in columns]
         except UnicodeDecodeError as error:
             yield UnreadableSource(f"{path}, line {number}: not UTF-8 ({error.reason})")
             continue
-        if not tab or not sample_id:
-            yield UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {line[:60].strip()!r}")
+        if len(strings) != 1 or not sample_id:
+            found = repr(line[:60].strip()) if len(strings) < 2 else f"{1 + len(strings)} columns"
+            yield UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {found}")
         else:
-            yield sample_id, string.encode()
+            yield sample_id, strings[0].encode()
 
 
 def _field(field: str, path: str, content: bytes) -> str:

@@ -230,11 +230,12 @@ def test_any_line_is_scored_and_equals_itself_where_it_can_be_read(
 ANNOTATION = json.dumps(
     {"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "浓\u3000度"}
 )
-LINES = "\ufeffimages/train_1.jpg\tH _ { 2 } O\r\n\nno tab\ntrain_2.jpg\t浓\ttab\n"
+LINES = "\ufeffimages/train_1.jpg\tH _ { 2 } O\r\n\nno tab\na.jpg\tO\t0.9\ntrain_2.jpg\t浓\n"
+COLUMNS = "a.txt, line 4: expected image<TAB>string, found 3 columns"
 
 
 FILES: list[tuple[str, str, str | bytes, list[Any]]] = [
-    ("lines", "a.txt", LINES, [("train_1", "H _ { 2 } O"), "a.txt, line 3: expected", ("train_2", "浓\ttab")]),
+    ("lines", "a.txt", LINES, [("train_1", "H _ { 2 } O"), "a.txt, line 3: expected", COLUMNS, ("train_2", "浓")]),
     ("lines", "a.txt", "\tH\r", ["a.txt, line 1: expected image<TAB>string"]),
     ("lines", "a.txt", b"a\t\xff\nb\tO", ["a.txt, line 1: not UTF-8", ("b", "O")]),
     ("lines", "a.txt", "a\tO".encode("utf-16"), ["a.txt, line 1: it has a character NUL"]),
