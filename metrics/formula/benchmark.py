@@ -17,7 +17,7 @@ from .cdm.scoring import NormalizedFormula, Rendering, matching_cost, normalize,
 from .converter import FormulaConverter
 from .draw import MAX_PAIRS, draw_pairs
 from .limits import SIDES, SampleAllowances
-from .metrics import METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
+from .metrics import COVERAGE_WARNINGS, METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
 from .pairs import FormulaPair, formula_pairs
 from .records import FormulaOptions, FormulaPrediction, FormulaTruth
 from .render.boxes import drawing_steps
@@ -54,6 +54,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     options_type = FormulaOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    coverage_warnings = COVERAGE_WARNINGS
     takes_columns = True
     batch_size = 512
     timed = ("tex",)

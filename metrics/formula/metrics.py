@@ -76,6 +76,9 @@ NUMERATORS = {
 }
 """The numerators of ratios that do not have the name of their metric; BLEU is no ratio, and is computed apart."""
 
+IN_FENCE = "predictions_in_markdown_fence"
+COVERAGE_WARNINGS = {IN_FENCE: "some predictions begin with ```, which is scored as text: remove the Markdown fence"}
+
 _PLAIN = {spec.name: replace(spec, main=None, rank=None, denominator="") for spec in METRICS}
 SAMPLE_METRICS = (
     replace(_PLAIN["cdm"], main=1),
@@ -137,6 +140,7 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
         "ground_truth_too_large": len(pairs) - len(scored),
         "ground_truth_not_rendered": sum(score.matches is None for _, score in scored),
         "documents_without_formulas": int(not pairs),
+        IN_FENCE: int(not document and (pairs[0].prediction or "").lstrip().startswith("```")),
     }
     return SampleScore(
         {name: total for name, total in totals.items() if total},
