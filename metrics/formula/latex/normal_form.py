@@ -14,7 +14,9 @@ from typing import NamedTuple
 from ...common.text import without_comments
 from . import commands
 from .parser import (
+    AFTER_KERN,
     BLANK,
+    LOOK_AHEAD,
     Unparsable,
     clean_formula,
     cut_at_comment,
@@ -55,9 +57,9 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, keeps the last of two scripts of a kind on a nucleus, prints \\pmod without and \\atop
-    with parentheses, splits a text that does not parse at its blanks, and adds no braces to arguments of \\multicolumn
-    and \\multirow.
+    arguments of layout, keeps the last of two
+    scripts of a kind on a nucleus, prints \\pmod without and \\atop with parentheses, splits a text that does not parse
+    at its blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
@@ -108,14 +110,14 @@ def _table_tokens(text: str) -> list[str]:
 
 def _rewritten(tokens: list[str], released: bool) -> tuple[str, ...]:
     table = "tabular" in "".join(tokens)
-    return tuple(_with_braces(_with_one_spelling(_joined(tokens, table), released), released))
+    return tuple(_with_braces(_with_one_spelling(_joined(tokens, released, table), released), released))
 
 
-def _joined(tokens: list[str], table: bool) -> list[str]:
+def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
     """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter.
 
     In a table, so are a length in brackets behind a command or its arguments, as in `\\\\[2pt]`, and the position of a
-    tabular with its columns.
+    tabular with its columns; unless `released`, so is a kern or skip with its length.
     """
     result: list[str] = []
     at = 0
@@ -130,6 +132,9 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
         elif token in _DIMENSIONS:
             end = _lengths_end(tokens, at, _DIMENSIONS[token])
             kept = end == at or not table or token not in commands.SKIPS
+        elif table and token in commands.KERNS and not released:
+            length = AFTER_KERN[token].match("".join(tokens[at + 1 : at + 1 + LOOK_AHEAD]))
+            end = at + (length.end() if length else 0)
         elif token in _TABLE_RULES and at + 1 < len(tokens):
             start = _option_end(tokens, at + 1) + 1
             start = start if tokens[start : start + 1] != ["("] else closing(tokens, start, ("(", ")")) + 1

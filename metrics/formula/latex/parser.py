@@ -31,7 +31,8 @@ _RENAMED = {
 }
 """Environments and the names that replace them; those with "" only wrap a formula and are removed."""
 _ENVIRONMENT = re.compile(rf"\\(begin|end)\s*\{{\s*({'|'.join(_RENAMED)})\*?\s*\}}")
-_ROWS = ("matrix", "cases", "array", "begin", "substack")
+_ROWS = re.compile(r"\\(?:begin|substack)(?![a-zA-Z])")
+_ROWS_IN_WORDS = ("matrix", "cases", "array", "begin", "substack")
 
 MAX_DEPTH = 90
 """Maximum nesting of groups and commands; an environment takes six calls, and the caller has some of the stack too."""
@@ -40,7 +41,8 @@ LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""
 
 _END_OF_INPUT = ""
-_ENDS = frozenset({_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
+_ENDS_OF_ROW = frozenset({"\\\\", "\\cr"})
+_ENDS = _ENDS_OF_ROW | {_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\middle"}
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
 
@@ -50,11 +52,18 @@ _BARE_LENGTH = re.compile(_LENGTH)
 _NOT_ZERO = re.compile("[1-9]")
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
-_SPACED_LENGTH = rf" ?[+-]? ?(?:[.\d] ?){{1,20}}(?:true ?)?(?:{'|'.join(map(' ?'.join, _UNITS))})"
+_SPACED_NUMBER = r" ?[+-]? ?(?:[.\d] ?){1,20}(?:true ?)?"
+_SPACED_UNITS = "|".join(map(" ?".join, _UNITS))
+_SPACED_LENGTH = rf"{_SPACED_NUMBER}(?:{_SPACED_UNITS})"
+_SPACED_STRETCH = rf"{_SPACED_NUMBER}(?:{_SPACED_UNITS}|f ?i ?l(?: ?l){{0,2}})"
+_SPACED_GLUE = rf"{_SPACED_LENGTH}(?: ?p ?l ?u ?s{_SPACED_STRETCH})?(?: ?m ?i ?n ?u ?s{_SPACED_STRETCH})?"
+AFTER_KERN = {name: re.compile(_SPACED_GLUE if name.endswith("skip") else _SPACED_LENGTH) for name in commands.KERNS}
+"""What TeX reads after each of the commands in `commands.KERNS`."""
 _LENGTHS = re.compile(
-    rf"(\\\\|\\,) ?(?:\* ?)?\[{_SPACED_LENGTH} ?\]|\\[hv]space ?(?:\* ?)?\{{{_SPACED_LENGTH} ?\}}"
-    rf"|\\(?:m?kern|[hmv]skip){_SPACED_LENGTH}"
+    rf"(\\\\) ?(?:\* ?)?\[{_SPACED_GLUE} ?\]|\\[hv]space ?(?:\* ?)?\{{{_SPACED_GLUE} ?\}}"
+    rf"|\\m?kern{_SPACED_LENGTH}|\\[hmv]skip{_SPACED_GLUE}"
 )
+_LINE_BREAK = re.compile(rf"\\\\\*?(?: ?\[{_SPACED_GLUE} ?\])?")
 _BLANKS = re.compile(r"\s+")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
@@ -89,15 +98,18 @@ def clean_formula(text: str, released: bool) -> str:
     """Returns the text of a formula, cleaned up for the parser.
 
     Renames aligned environments to one name, removes comments, labels and dollars, and, if there are no rows, turns
-    line breaks into thin spaces. The steps are in the order of the released CDM tool, which drops the sign `\\$`, too.
+    line breaks into thin spaces. The steps are in the order of the released CDM tool, which drops the sign `\\$`, too,
+    prints the distance after a line break, and takes words such as "cases" for rows.
     """
     text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
     text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
     text = cut_at_comment(text)
     text = _DROPPED.sub(BLANK, text) if released else _DROPPED_OR_COMMAND.sub(lambda mark: mark[1] or BLANK, text)
     text = _LABEL.sub("", text)
-    if not any(word in text for word in _ROWS):
-        text = text.replace("\\\\", "\\,")
+    if released:
+        text = text if any(word in text for word in _ROWS_IN_WORDS) else text.replace("\\\\", "\\,")
+    elif not _ROWS.search(text):
+        text = _LINE_BREAK.sub(r"\\,", _BLANKS.sub(BLANK, text))
     return _ROMAN_GROUP.sub(r"\\mathrm{", text)
 
 
@@ -344,7 +356,7 @@ class _Reader:
         if token in commands.SKIPS:
             return [token + self._take_match(_BRACED_LENGTH)]
         if token in commands.KERNS:
-            length = self._take_match(_BARE_LENGTH)
+            length = self._take_match(_BARE_LENGTH if self._released else AFTER_KERN[token])
             return [f"{token} {length}" if length else token]
         return [] if token in {"\\[", "\\]", "\\(", "\\)"} else [token]
 
@@ -379,7 +391,7 @@ class _Reader:
         """Reads the argument of \\substack, rows separated by line breaks, and returns it in braces."""
         self.expect("{")
         tokens = ["{", *self.expression()]
-        while self._peek() in {"\\\\", "\\cr"}:
+        while self._peek() in _ENDS_OF_ROW:
             self._take()
             self._take_match(_ROW_GAP)
             tokens += ["\\\\", *self.expression()]
@@ -417,7 +429,7 @@ class _Reader:
             token = self._peek()
             if token == "\\end":
                 return rows
-            if token not in {"&", "\\\\", "\\cr"}:
+            if token != "&" and token not in _ENDS_OF_ROW:
                 raise Unparsable("expected & or \\\\ or \\end")
             self._take()
             if token != "&":

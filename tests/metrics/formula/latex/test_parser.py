@@ -103,6 +103,15 @@ SPELLINGS = {
         r"a b \, { d }",
         r"a \mspace { 3 m u } b \, \index { c } \scalebox { . 9 } { d }",
     ),
+    # Line breaks lose their distance, skips keep all of their length, and a word makes no rows.
+    r"a \\*[2pt] \hskip 1pt plus 1 fil minus -2pt b": (
+        r"a \, \hskip 1ptplus1filminus-2pt b",
+        r"a \, * [ 2 p t ] \hskip 1pt p l u s 1 f i l m i n u s - 2 p t b",
+    ),
+    r"a \\ \frac12 \text{ cases}": (
+        r"a \, \frac { 1 } { 2 } \mathrm { ~ c a s e s }",
+        r"a \\ \frac12 \text{ cases}",
+    ),
     r"\begin{tabular}{c} \multirow[t]2*[2pt]x": (
         r"\begin{tabular}{c} \multirow [ t ] { 2 } { * } [ 2 p t ] { x } \end{tabular}",
         r"\begin{tabular}{c} \multirow [ t ] 2 * [ 2 p t ] x \end{tabular}",
@@ -117,9 +126,9 @@ SPELLINGS = {
     # A text that does not parse is split into LaTeX tokens.
     "a+b}": ("a + b }", "a+b}"),
     r"\begin{pmatrix}a\end{bmatrix}": (r"\begin{pmatrix} a \end{bmatrix}", r"\begin{pmatrix}a\end{bmatrix}"),
-    r"a \\[3pt] b \\ [ -1.5 e m ] c \\*[2] d \kern1pt \hskip 1 em \hspace*{1 cm} \mkern-3mu }": (
-        r"a \, b \, c \, * [ 2 ] d }",
-        r"a \\[3pt] b \\ [ -1.5 e m ] c \\*[2] d \kern1pt \hskip 1 em \hspace*{1 cm} \mkern-3mu }",
+    r"a \,[3pt] \\ [ -1.5 e m ] c \\*[2] d \kern1pt \hskip 1 em plus .5 fil \hspace*{1 cm} \mkern-3mu }": (
+        r"a \, [ 3 p t ] \, c \, [ 2 ] d }",
+        r"a \,[3pt] \\ [ -1.5 e m ] c \\*[2] d \kern1pt \hskip 1 em plus .5 fil \hspace*{1 cm} \mkern-3mu }",
     ),
     r"\begin{equation}a&=b\end{equation}": ("a & = b", r"\begin{equation}a&=b\end{equation}"),
     r"\sum_{n=1}^{100 x": (r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),

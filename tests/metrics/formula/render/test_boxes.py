@@ -120,7 +120,7 @@ LEAVING_INK = [
     (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
     (r"\begin{tabular}[t]{cc} a \\[2pt] b \\*[1cm] c \\ \midrule[1pt] d & [x] \end{tabular}", "a b c d [ x ]"),
     (r"\begin{tabular}{cc} a & [5mm] \\ * & b \\ [2pt] c \end{tabular}", "a [ 5 m m ] * b c"),
-    (r"\begin{tabular}{cc} a & \makebox[2cm]{b} \tabularnewline[2pt] c \end{tabular}", "a b c"),
+    (r"\begin{tabular}{cc} a & \makebox[2cm]{b} \tabularnewline[2pt] c \hskip 2pt plus 1fil \end{tabular}", "a b c"),
     (r"\lbrack x \rbrack \slash \varGamma \sum\limits_{i}^{n}", r"\lbrack x \rbrack \slash \varGamma \sum i n"),
     (r"\text{面积} = \boldsymbol{x}", "面 积 = x"),
     (r"a \undefinedcommand b", "a b"),
@@ -149,7 +149,7 @@ AS_TEX = (
     *(r"a \pmod{n} b", r"a \pod n^2", r"a \mod{n}", r"\sum_{p \equiv 1 \pmod 4} x", r"\frac{a \pmod n}{b}"),
     *(r"{a \atop b} c", r"\sum_{i<j \atop {k \atop l}} x", r"\left( a \atop b \right)", r"a \above 0pt b"),
     *(r"\sum_{\substack{i<j \\ \substack{k \\ l}}} x", r"\sqrt[a \atop b]{x}", r"\xrightarrow[a \atop b]{x}"),
-    r"\frac{a \pmod}{b}",
+    *(r"\frac{a \pmod}{b}", r"a \hskip 2pt plus 1fil minus 1pt b"),
 )
 
 
