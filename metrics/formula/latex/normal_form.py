@@ -37,6 +37,7 @@ _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
 _END_OF_CELL = re.compile(r"[&}]|\\(?:\\|cr|hline|tabularnewline|end\{.*)")
+_TABLE = re.compile(r"\\begin\s*\{\s*tabular")
 MAX_OPTION = 40
 _LENGTH_OPTION = re.compile(r"\[[-.0-9]+[cepm][xtm]\]")
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
@@ -57,7 +58,7 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, keeps the last of two
+    arguments of layout, takes the word "tabular" for a table, keeps the last of two
     scripts of a kind on a nucleus, prints \\pmod without and \\atop with parentheses, splits a text that does not parse
     at its blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
 
@@ -65,8 +66,9 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """
     if not released:
         text = without_layout(without_comments(text)[0])
-    if "tabular" in text:
-        return NormalForm(_rewritten(_table_tokens(text), released))
+    table = "tabular" in text if released else _TABLE.search(text)
+    if table:
+        return NormalForm(_rewritten(_table_tokens(text), released, table=True))
     clean = clean_formula(text, released)
     try:
         return NormalForm(_rewritten(normal_tokens(clean, released), released))
@@ -108,8 +110,7 @@ def _table_tokens(text: str) -> list[str]:
     return visible_tokens(text)
 
 
-def _rewritten(tokens: list[str], released: bool) -> tuple[str, ...]:
-    table = "tabular" in "".join(tokens)
+def _rewritten(tokens: list[str], released: bool, table: bool = False) -> tuple[str, ...]:
     return tuple(_with_braces(_with_one_spelling(_joined(tokens, released, table), released), released))
 
 

@@ -41,7 +41,7 @@ LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""
 
 _END_OF_INPUT = ""
-_ENDS_OF_ROW = frozenset({"\\\\", "\\cr"})
+_ENDS_OF_ROW = frozenset({"\\\\", "\\cr", "\\tabularnewline"})
 _ENDS = _ENDS_OF_ROW | {_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\middle"}
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})

@@ -103,7 +103,7 @@ SPELLINGS = {
         r"a b \, { d }",
         r"a \mspace { 3 m u } b \, \index { c } \scalebox { . 9 } { d }",
     ),
-    # Line breaks lose their distance, skips keep all of their length, and a word makes no rows.
+    # Line breaks lose their distance, skips keep all of their length, and a word makes neither a table nor rows.
     r"a \\*[2pt] \hskip 1pt plus 1 fil minus -2pt b": (
         r"a \, \hskip 1ptplus1filminus-2pt b",
         r"a \, * [ 2 p t ] \hskip 1pt p l u s 1 f i l m i n u s - 2 p t b",
@@ -111,6 +111,10 @@ SPELLINGS = {
     r"a \\ \frac12 \text{ cases}": (
         r"a \, \frac { 1 } { 2 } \mathrm { ~ c a s e s }",
         r"a \\ \frac12 \text{ cases}",
+    ),
+    r"\begin{array}{cc} \frac12 \tabularnewline[1ex] \hline x \end{array}": (
+        r"\begin{array} {cc} { \frac { 1 } { 2 } } \\ \hline { x } \end{array}",
+        r"\begin{array} {cc} \frac { 1 } { 2 } \tabularnewline [1ex] \hline x \end{array} \end{tabular}",
     ),
     r"\begin{tabular}{c} \multirow[t]2*[2pt]x": (
         r"\begin{tabular}{c} \multirow [ t ] { 2 } { * } [ 2 p t ] { x } \end{tabular}",
