@@ -116,6 +116,11 @@ SPELLINGS = {
         r"\begin{array} {cc} { \frac { 1 } { 2 } } \\ \hline { x } \end{array}",
         r"\begin{array} {cc} \frac { 1 } { 2 } \tabularnewline [1ex] \hline x \end{array} \end{tabular}",
     ),
+    r"\begin{table*}[h] \begin{minipage}[t]{5cm} \begin{tabular}{c} a \hskip 2pt plus 1fil b \label{x}": (
+        r"\begin{tabular}{c} a \hskip2ptplus1fil b \end{tabular}",
+        r"\begin{table*} [ h ] \begin{minipage} [ t ] { 5 c m } \begin{tabular}{c} a \hskip 2 p t p l u s 1 f i l b "
+        r"\label { x } \end{tabular}",
+    ),
     r"\begin{tabular}{c} \multirow[t]2*[2pt]x": (
         r"\begin{tabular}{c} \multirow [ t ] { 2 } { * } [ 2 p t ] { x } \end{tabular}",
         r"\begin{tabular}{c} \multirow [ t ] 2 * [ 2 p t ] x \end{tabular}",
