@@ -358,6 +358,9 @@ class _Reader:
         if token in commands.KERNS:
             length = self._take_match(_BARE_LENGTH if self._released else AFTER_KERN[token])
             return [f"{token} {length}" if length else token]
+        if token == "\\hdotsfor" and not self._released:
+            self._take_match(_OPTION)
+            return ["\\multicolumn", *self._argument(), "{", "c", "}", "{", "\\dots", "}"]
         return [] if token in {"\\[", "\\]", "\\(", "\\)"} else [token]
 
     def _class(self, token: str) -> list[str]:
@@ -420,7 +423,7 @@ class _Reader:
         self.expect("\\end")
         if "".join(self._raw_group()).removesuffix("*") != name:
             raise Unparsable(f"expected \\end{{{name}}}")
-        return _array(name, columns, rows)
+        return _array(name, columns, rows, () if self._released else ("\\multicolumn",))
 
     def _rows(self) -> list[list[list[str]]]:
         rows: list[list[list[str]]] = [[]]
@@ -456,8 +459,11 @@ def _alignments(specification: str) -> str:
     return "".join(letters)[:MAX_COLUMNS]
 
 
-def _array(name: str, columns: str, rows: list[list[list[str]]]) -> list[str]:
-    """Returns the rows as an array between the delimiters of their environment, without the empty rows."""
+def _array(name: str, columns: str, rows: list[list[list[str]]], unbraced: Sequence[str]) -> list[str]:
+    """Returns the rows as an array between the delimiters of their environment, without the empty rows.
+
+    Cells get braces, but those that start with one of `unbraced`, which TeX reads only at the start of a cell.
+    """
     width = max(map(len, rows))
     if name == "aligned":
         columns = ("rl" * width)[:width]
@@ -474,7 +480,7 @@ def _array(name: str, columns: str, rows: list[list[list[str]]]) -> list[str]:
             while not index and cell[:1] == ["\\hline"]:
                 tokens += cell[:1]
                 cell = cell[1:]
-            tokens += ["{", *cell, "}"] if cell else []
+            tokens += ["{", *cell, "}"] if cell and cell[0] not in unbraced else cell
     tokens.append("\\end{array}")
     left, right = commands.DELIMITED.get(name, ("", ""))
     return ["\\left" + left, *tokens, "\\right" + right] if left else tokens

@@ -112,9 +112,10 @@ SPELLINGS = {
         r"a \, \frac { 1 } { 2 } \mathrm { ~ c a s e s }",
         r"a \\ \frac12 \text{ cases}",
     ),
-    r"\begin{array}{cc} \frac12 \tabularnewline[1ex] \hline x \end{array}": (
-        r"\begin{array} {cc} { \frac { 1 } { 2 } } \\ \hline { x } \end{array}",
-        r"\begin{array} {cc} \frac { 1 } { 2 } \tabularnewline [1ex] \hline x \end{array} \end{tabular}",
+    r"\begin{array}{cc} \frac12 \tabularnewline[1ex] \hline \hdotsfor[2]2 \end{array}": (
+        r"\begin{array} {cc} { \frac { 1 } { 2 } } \\ \hline \multicolumn { 2 } { c } { . . . } \end{array}",
+        r"\begin{array} {cc} \frac { 1 } { 2 } \tabularnewline [1ex] \hline \hdotsfor [ 2 ] 2 \end{array} "
+        r"\end{tabular}",
     ),
     r"\begin{table*}[h] \begin{minipage}[t]{5cm} \begin{tabular}{c} a \hskip 2pt plus 1fil b \label{x}": (
         r"\begin{tabular}{c} a \hskip2ptplus1fil b \end{tabular}",

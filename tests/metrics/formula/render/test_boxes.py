@@ -149,7 +149,7 @@ AS_TEX = (
     *(r"a \pmod{n} b", r"a \pod n^2", r"a \mod{n}", r"\sum_{p \equiv 1 \pmod 4} x", r"\frac{a \pmod n}{b}"),
     *(r"{a \atop b} c", r"\sum_{i<j \atop {k \atop l}} x", r"\left( a \atop b \right)", r"a \above 0pt b"),
     *(r"\sum_{\substack{i<j \\ \substack{k \\ l}}} x", r"\sqrt[a \atop b]{x}", r"\xrightarrow[a \atop b]{x}"),
-    *(r"\frac{a \pmod}{b}", r"\begin{array}{c} ab \tabularnewline c \end{array}"),
+    *(r"\frac{a \pmod}{b}", r"\begin{array}{cc} \multicolumn{2}{c|}{ab} \tabularnewline c & d \end{array}"),
     r"a \hskip 2pt plus 1fil minus 1pt b",
 )
 
