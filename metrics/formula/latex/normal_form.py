@@ -38,6 +38,8 @@ _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
 _END_OF_CELL = re.compile(r"[&}]|\\(?:\\|cr|hline|tabularnewline|end\{.*)")
 _TABLE = re.compile(r"\\begin\s*\{\s*tabular")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE_PUNCTUATION = str.maketrans({"，": ", ", "：": ": ", "；": "; "})
 MAX_OPTION = 40
 _LENGTH_OPTION = re.compile(r"\[[-.0-9]+[cepm][xtm]\]")
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
@@ -58,7 +60,7 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
     `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
-    arguments of layout, takes the word "tabular" for a table, keeps the last of two
+    arguments of layout, takes the word "tabular" for a table, replaces Chinese punctuation, keeps the last of two
     scripts of a kind on a nucleus, prints \\pmod without and \\atop with parentheses, splits a text that does not parse
     at its blanks, and adds no braces to arguments of \\multicolumn and \\multirow.
 
@@ -69,6 +71,8 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     table = "tabular" in text if released else _TABLE.search(text)
     if table:
         return NormalForm(_rewritten(_table_tokens(text), released, table=True))
+    if released and _CHINESE.search(text):
+        text = text.translate(_CHINESE_PUNCTUATION)
     clean = clean_formula(text, released)
     try:
         return NormalForm(_rewritten(normal_tokens(clean, released), released))

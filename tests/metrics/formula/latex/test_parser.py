@@ -122,6 +122,9 @@ SPELLINGS = {
         r"\begin{table*} [ h ] \begin{minipage} [ t ] { 5 c m } \begin{tabular}{c} a \hskip 2 p t p l u s 1 f i l b "
         r"\label { x } \end{tabular}",
     ),
+    # Beside Chinese characters, and only there.
+    r"x，\text{面：}；": (r"x ， \mathrm { 面 ： } ；", r"x , \mathrm { 面 : ~ } ;"),
+    "x，": ("x ，", "x ，"),
     r"\begin{tabular}{c} \multirow[t]2*[2pt]x": (
         r"\begin{tabular}{c} \multirow [ t ] { 2 } { * } [ 2 p t ] { x } \end{tabular}",
         r"\begin{tabular}{c} \multirow [ t ] 2 * [ 2 p t ] x \end{tabular}",
