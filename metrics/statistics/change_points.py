@@ -31,8 +31,8 @@ _HALVINGS = 30
 """10 / 2**30 is 1e-8."""
 
 
-def change_points(values: Sequence[float], errors: Sequence[float], series: int) -> list[int]:
-    """Returns the indices [T] in `values` at which a change begins, in order.
+def change_points(values: Sequence[float], errors: Sequence[float], series: int) -> dict[int, float]:
+    """Returns the indices in `values` at which a change begins, in order, each with the mean that it departs from.
 
     errors: the standard error of each value. series: how many series of this length are tested at once; they share the
     false alarms. Nights with an error of 0 are left out, so the next night is the next one with an error. The last is
@@ -41,7 +41,7 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
     places = [place for place, error in enumerate(errors) if error**2 > 0]
     observed, variances = [values[place] for place in places], [errors[place] ** 2 for place in places]
-    changes: list[int] = []
+    changes: dict[int, float] = {}
     outliers: set[int] = set()
     start, night = 0, 1
     while night + 1 < len(places):
@@ -52,7 +52,7 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
         z = [(observed[night + each] - mean) / spreads[each] for each in (0, 1)]
         bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
         if min(z) > bound or max(z) < -bound:
-            changes.append(places[night])
+            changes[places[night]] = mean
             start = night
             night += 1
         elif abs(z[0]) > bound:

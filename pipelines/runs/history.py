@@ -171,7 +171,10 @@ class CoverageDrop:
 
 @dataclass(frozen=True)
 class Change:
-    """A night since which a metric has a different level. before: the mean since the previous change point."""
+    """A night since which a metric has a different level.
+
+    before: the mean that it departs from, see `change_points`. after: the value of that night.
+    """
 
     system: str
     metric: str
@@ -308,9 +311,8 @@ def _changes(system: str, metric: str, nights: Sequence[Night], tested: int) -> 
     points = [night.points[system, metric] for night in nights]
     values = [point.value for point in points]
     places = change_points(values, [point.error or 0.0 for point in points], max(tested, MAX_MAIN_METRICS))
-    for number, place in enumerate(places):
-        start = places[number - 1] if number else 0
-        yield Change(system, metric, nights[place], statistics.fmean(values[start:place]), values[place])
+    for place, mean in places.items():
+        yield Change(system, metric, nights[place], mean, values[place])
 
 
 def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:

@@ -133,7 +133,7 @@ def _found(fall: Sequence[float], trials: int) -> Iterator[list[int]]:
     rng = np.random.default_rng(0)
     for _ in range(trials):
         values = rng.standard_normal(len(fall)) - fall
-        yield change_points(values.tolist(), [1.0] * len(fall), SERIES)
+        yield list(change_points(values.tolist(), [1.0] * len(fall), SERIES))
 
 
 def main() -> None:

@@ -166,37 +166,43 @@ change nothing."""
 
 def test_change_points_by_hand() -> None:
     for values, errors, expected in (
-        ([], [], []),
-        ([0.9], [E], []),
-        (LEVEL + [0.8] * 5, [E] * 15, [10]),
-        ([*LEVEL, 0.8], [E] * 11, []),  # no second night
-        ([*LEVEL, 0.8, *LEVEL], [E] * 21, []),  # it does not persist
-        ([*LEVEL, 0.8, 1.0, *LEVEL], [E] * 22, []),  # two nights, in opposite directions
-        (LEVEL + [0.8] * 8 + LEVEL, [E] * 28, [10, 18]),
-        (LEVEL + [0.89] * 5, [E] * 15, []),  # one standard error
-        (LEVEL + [0.8] * 5, [0.0] * 15, []),
-        ([*LEVEL, 0.9, 0.8, 0.8], [E] * 12 + [0.0], []),  # nothing is known of the second night
-        ([0.9] * 9 + DROP, [0.0] * 9 + [E] * 3, []),
-        ([0.5] * 9 + [0.9] * 6, [0.0] * 9 + [E] * 6, []),
-        ([0.9] * 9 + DROP, [E] * 12, [10]),
+        ([], [], {}),
+        ([0.9], [E], {}),
+        (LEVEL + [0.8] * 5, [E] * 15, {10: 0.9}),
+        ([*LEVEL, 0.8], [E] * 11, {}),  # no second night
+        ([*LEVEL, 0.8, *LEVEL], [E] * 21, {}),  # it does not persist
+        ([*LEVEL, 0.8, 1.0, *LEVEL], [E] * 22, {}),  # two nights, in opposite directions
+        (LEVEL + [0.8] * 8 + LEVEL, [E] * 28, {10: 0.9, 18: 0.8}),
+        (LEVEL + [0.89] * 5, [E] * 15, {}),  # one standard error
+        (LEVEL + [0.8] * 5, [0.0] * 15, {}),
+        ([*LEVEL, 0.9, 0.8, 0.8], [E] * 12 + [0.0], {}),  # nothing is known of the second night
+        ([0.9] * 9 + DROP, [0.0] * 9 + [E] * 3, {}),
+        ([0.5] * 9 + [0.9] * 6, [0.0] * 9 + [E] * 6, {}),
+        ([0.9] * 9 + DROP, [E] * 12, {10: 0.9}),
         # A night that was off alone is not in the mean, from which the next would be 4 / sqrt(1 + 1 / 3) errors away.
-        ([0.0, 0.0, -12.0, 0.0, 0.0, 0.0], [1.0] * 6, []),
+        ([0.0, 0.0, -12.0, 0.0, 0.0, 0.0], [1.0] * 6, {}),
         # Nor if nothing is known of the night after it, nor does that hide a change.
-        ([0.9, 0.9, 0.45, 0.0] + [0.9] * 5, [E] * 3 + [0.0] + [E] * 5, []),
-        ([0.9] * 5 + [0.45, 0.0] + [0.45] * 6, [E] * 6 + [0.0] + [E] * 6, [5]),
+        ([0.9, 0.9, 0.45, 0.0] + [0.9] * 5, [E] * 3 + [0.0] + [E] * 5, {}),
+        ([0.9] * 5 + [0.45, 0.0] + [0.45] * 6, [E] * 6 + [0.0] + [E] * 6, {5: 0.9}),
         # k sqrt(1 + 1 / 30) is 2.45 for k = 2.41. The mean has night 30, which moves it by 2 / 30, and not the next.
-        ([0.0] * 29 + [2.0, 2.48, 2.48], [1.0] * 32, []),
-        ([0.0] * 30 + [2.0, 2.48, 2.48], [1.0] * 33, [31]),
+        ([0.0] * 29 + [2.0, 2.48, 2.48], [1.0] * 32, {}),
+        ([0.0] * 30 + [2.0, 2.48, 2.48], [1.0] * 33, {31: 0.0}),
+        # The mean of all nights before it, with those off alone, is below the night of the change.
+        ([0.9, 0.0, 0.9, 0.9] * 3 + [0.75] * 4, [E] * 16, {12: 0.9}),
     ):
-        assert change_points(values, errors, 8) == expected, (values, errors)
+        assert change_points(values, errors, 8) == pytest.approx(expected), (values, errors)
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
-def test_the_direction_and_the_unit_do_not_matter(values: list[float]) -> None:
+def test_a_change_leaves_the_mean_on_one_side_whatever_the_direction_and_the_unit(values: list[float]) -> None:
     found = change_points(values, [E] * len(values), 8)
     # A power of two scales without rounding.
-    assert change_points([-4 * value for value in values], [4 * E] * len(values), 8) == found
+    assert change_points([-4 * value for value in values], [4 * E] * len(values), 8) == pytest.approx(
+        {place: -4 * mean for place, mean in found.items()}
+    )
     assert all(b - a >= 2 for a, b in itertools.pairwise(found))
+    for place, mean in found.items():
+        assert min(values[place : place + 2]) > mean + E or max(values[place : place + 2]) < mean - E
 
 
 def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
