@@ -3,7 +3,9 @@
 A night departs from a reference by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where e are the standard errors and the
 mean is taken over the first WINDOW nights since the last change point, or all before the night if there are fewer. A
 night that departed alone, as one that lost its predictions does, is not among them. The reference stays fixed: the mean
-of the last nights would follow a slow drift. A night is a change point if it and the night after it both depart in the
+of the last nights would follow a slow drift. e_t is at least the geometric mean of the errors of the reference: a night
+without the rare, large count that most have is lower, and its own error is far too small. The arithmetic mean would be
+large for long after one night of few samples. A night is a change point if it and the night after it both depart in the
 same direction by more than k. Without a change the two z are normal with a known correlation rho, since they share the
 mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is a false alarm with probability at most
 alpha; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -48,7 +51,8 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int)
         known = list(itertools.islice((each for each in range(start, night) if each not in outliers), WINDOW))
         mean = math.fsum(observed[each] for each in known) / len(known)
         shared = math.fsum(variances[each] for each in known) / len(known) ** 2
-        spreads = [math.sqrt(variances[each] + shared) for each in (night, night + 1)]
+        usual = statistics.geometric_mean(variances[each] for each in known)
+        spreads = [math.sqrt(max(variances[each], usual) + shared) for each in (night, night + 1)]
         z = [(observed[night + each] - mean) / spreads[each] for each in (0, 1)]
         bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
         if min(z) > bound or max(z) < -bound:

@@ -189,6 +189,9 @@ def test_change_points_by_hand() -> None:
         ([0.0] * 30 + [2.0, 2.48, 2.48], [1.0] * 33, {31: 0.0}),
         # The mean of all nights before it, with those off alone, is below the night of the change.
         ([0.9, 0.0, 0.9, 0.9] * 3 + [0.75] * 4, [E] * 16, {12: 0.9}),
+        # The error of a night is at least that of a usual one, which a single night of few samples hardly raises.
+        ([0.0] * 10 + [-1.5] * 3, [1.0] * 10 + [0.1] * 3, {}),
+        ([0.0] * 30 + [5.0] * 2, [20.0] + [1.0] * 31, {30: 0.0}),
     ):
         assert change_points(values, errors, 8) == pytest.approx(expected), (values, errors)
 
