@@ -87,7 +87,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
         if before:
             # The old baseline may have been better than the nights that it judged; a deleted one is ignored.
             with contextlib.suppress(UsageError):
-                warn(list(luck_warnings(history.metrics, load_baseline(path, ()), blessed)))
+                warn(list(luck_warnings(history.metrics, load_baseline(path, ()), nights, blessed)))
         text = before if before.endswith("\n") or not before else f"{before}\n"
         reason = f"# {utc(time.time())}: the median of {counted} by {', '.join(history.metrics)}"
         text = f"{text}{printable(reason)}\n{night.run}\n"
@@ -120,7 +120,8 @@ def _warn_of_luck(folder: str, history: History, blessed: Run) -> None:
         return
     try:
         median = Run.read(run_path(folder, median_night(nights, history.metrics).run))
-        warn([f"{text}; see beamscore bless" for text in luck_warnings(history.metrics, blessed, median)])
+        lucky = luck_warnings(history.metrics, blessed, nights, median)
+        warn([f"{text}; see beamscore bless" for text in lucky])
     except UsageError as error:
         warn([str(error)])
 

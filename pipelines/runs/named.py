@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import posixpath
 import re
+import statistics
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ...metrics.statistics.intervals import ROUNDING
+from ...metrics.statistics.intervals import ROUNDING, t_quantile
 from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
@@ -20,11 +22,14 @@ from ..config.gates import BASELINE, Gate
 from .causes import DAMAGED_COVERAGE, unscored_of
 from .differences import PAIRED, differences
 from .documents import SystemSums
+from .history import Night
 from .provenance import seconds
 from .run import Run, open_result
 
 MAX_BASELINE_DAYS = 30
 MAX_BLESSED_BYTES = 1 << 20
+MAX_CHANCE = 0.05
+"""Of any warning of a lucky baseline where the baseline is like the nights that follow."""
 
 _SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
 
@@ -210,26 +215,33 @@ def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
     return warnings
 
 
-def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterator[str]:
-    """Yields a warning if a baseline beats the median night by more than the standard error of the difference.
+def luck_warnings(metrics: Sequence[str], baseline: Run, nights: Sequence[Night], median: Run) -> Iterator[str]:
+    """Yields a warning for each metric in which a baseline beats the median of recent nights by more than chance.
 
-    Runs that do not compare yield nothing. Raises UsageError if their sums are damaged.
+    The chance of a warning is at most MAX_CHANCE for a baseline that is like the nights, over all metrics and systems
+    (Bonferroni). If E is the paired standard error of two nights, a night has the variance E^2 / 2, and the median of k
+    nights about pi / (2 k) of that: E sqrt((1 + pi / (2 k)) / 2) is the standard error of their difference.
+    median: the run of `median_night`. Runs that do not compare yield nothing. Raises UsageError if their sums are
+    damaged.
     """
     if differences(median.signature, baseline.signature, PAIRED):
         return
     benchmark = median.configuration.benchmark
+    confidence = 1 - 2 * MAX_CHANCE / max(1, len(metrics) * len(median.systems))
     for system in median.systems:
         theirs = baseline.system_for(system)
         if theirs is None:
             continue
-        sides = median.measured(system, ""), baseline.measured(theirs, "")
-        paired = paired_differences(benchmark, *sides, median.configuration.settings.bootstrap.confidence)
+        paired = paired_differences(benchmark, median.measured(system, ""), baseline.measured(theirs, ""), confidence)
         for metric in metrics:
             pair = paired.get(metric)
-            if pair is None or pair.difference is None or not pair.error or pair.error <= ROUNDING:
+            values = [night.points[system, metric].value for night in nights if (system, metric) in night.points]
+            if pair is None or pair.candidate is None or not values or not pair.error or pair.error <= ROUNDING:
                 continue
-            errors = spec_or_undeclared(type(benchmark), metric).signed_value(pair.difference) / pair.error
-            if errors > 1:
+            error = pair.error * math.sqrt((1 + math.pi / (2 * len(values))) / 2)
+            excess = pair.candidate - statistics.median(values)
+            errors = spec_or_undeclared(type(benchmark), metric).signed_value(excess) / error
+            if errors > t_quantile(pair.units, confidence):
                 yield (
                     f"the baseline {baseline.path} is better than the median of recent nights by {errors:.1f} standard "
                     f"errors in {metric} of {system}: gates that compare with it fail more often than promised"

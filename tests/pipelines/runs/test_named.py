@@ -11,6 +11,7 @@ import pytest
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
+from beamscore.pipelines.runs.history import Night, Point
 from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
 from beamscore.pipelines.runs.named import age_warnings, find_baseline, luck_warnings, split_system
 from beamscore.pipelines.runs.provenance import utc
@@ -50,15 +51,21 @@ def test_the_last_line_of_a_file_names_a_run_of_its_folder(tmp_path: Path) -> No
         find_baseline(f"{tmp_path}/none.txt")
 
 
-def test_a_baseline_a_standard_error_above_a_median_night_is_told_of_systems_that_both_have() -> None:
-    """One standard error of a difference of k of 400 samples, all gained, is about sqrt(k) / 400 by 200 replicates."""
+def test_a_baseline_far_above_the_median_of_recent_nights_is_told_of_systems_that_both_have() -> None:
+    """One standard error of a difference of k of 400 samples, all gained, is about sqrt(k) / 400 by 200 replicates, and
+    that of the median of three nights is 0.87 of it. 1 - 0.05 / 6 of two metrics of three systems is 2.4 errors.
+    """
     told = "the baseline last is better than the median of recent nights by {} standard errors in exact_match of {}: "
     told += "gates that compare with it fail more often than promised"
-    for right, errors in ((380, None), (382, "1.5"), (390, "3.3"), (360, None)):
+    for right, third, errors in ((380, 0.9, 0), (383, 0.9, 0), (390, 0.9, 3.7), (390, 0.97, 0), (360, 0.9, 0)):
         ours, theirs = baseline(right, systems=("a", "b")), baseline(380, systems=("new", "b", "a"))
+        nights = [
+            Night("", "", "", "", None, {(name, METRIC): Point(value, None, None, None, None) for name in "ab"})
+            for value in (0.95, 0.97, third)
+        ]
         expected = [told.format(errors, name) for name in "ba"] if errors else []
         # Of a metric that one of them has not, nothing is known.
-        assert list(luck_warnings(["another", METRIC], ours, theirs)) == expected
+        assert list(luck_warnings(["another", METRIC], ours, nights, theirs)) == expected
 
 
 def test_an_old_baseline_and_one_that_failed_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
