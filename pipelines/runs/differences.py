@@ -96,12 +96,12 @@ def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str,
     return keys
 
 
-def scoring_hash(config: Mapping[str, Any], derived: Mapping[str, str] | None = None) -> str:
+def scoring_hash(config: Mapping[str, Any], derived: Mapping[str, str] | None = None, options: str = "drawn") -> str:
     """Returns a hash, in hex, of the part of a resolved configuration that determines scores.
 
-    derived: derived metrics to include in the hash.
+    derived: derived metrics to include in the hash. options: see `scoring_keys`.
     """
-    keys = {**scoring_keys(config), **({"derived": derived} if derived else {})}
+    keys = {**scoring_keys(config, options), **({"derived": derived} if derived else {})}
     return hashlib.blake2b(msgspec.json.encode(keys, order="sorted"), digest_size=8).hexdigest()
 
 

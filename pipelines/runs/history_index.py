@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
     ]
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
-the options by which samples are scored, and of the file of FILE.py:CLASS behind a blank. ground_truth: the
+the options of scoring, but those of the bootstrap, and of the file of FILE.py:CLASS behind a blank. ground_truth: the
 fingerprint. slice: empty for all samples. value: null too if nothing of the system was scored. error: the standard
 error; null in a run of a version that did not write it. samples: of the slice; scored, missing, rejected: how many of
 them are so, missing without a prediction. repeats: of the samples that are not rejected; missing_repeats: how many of
@@ -160,7 +160,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "started": run.provenance["started"],
         "benchmark": run.benchmark,
         "version": summary.version,
-        "scoring": " ".join([scoring_hash(summary.config), *file_versions(run.signature).values()]),
+        "scoring": " ".join([scoring_hash(summary.config, options="compared"), *file_versions(run.signature).values()]),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
         "gates": worst_verdict(["pass", *blocking]) if summary.gates else None,
         "derived": msgspec.json.encode(derived).decode() if derived else None,

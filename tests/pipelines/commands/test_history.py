@@ -144,6 +144,12 @@ def test_a_night_behind_a_break_is_compared_with_the_one_before_it(scores: Path,
     text = (scores / "history.md").read_text()
     assert "\n36 of 40 samples scored, 4 without a prediction; 24 of 120 repeats missing.\n" in text
     assert "| 36 of 40, 24 of 120 repeats missing" in text.replace("*", "").replace("`", "")
+    # Replicates of another seed are not paired with those of the night before, but its values are comparable.
+    run(scores / "2026-01-06", nights.parent / "t.jsonl", few, "--set=bootstrap.seed=1")
+    assert command("history", scores)[0] == 0
+    text = (scores / "history.md").read_text().replace("`", "")
+    told = "Not compared with 2026-01-05: the options of the bootstrap changed."
+    assert (told in text, text.count("—— break ——")) == (True, 2)
 
 
 def test_runs_of_an_object_store_are_found() -> None:
