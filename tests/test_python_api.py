@@ -49,7 +49,7 @@ BROKEN = (
 )
 
 
-@pytest.mark.filterwarnings("ignore:.*duplicate sample_id")
+@pytest.mark.filterwarnings("ignore:.*(duplicate sample_id|were rejected)")
 @pytest.mark.parametrize(("name", "column"), [("chart", "source"), ("formula", "source"), ("toy", "words")])
 def test_memory_and_files_score_alike(name: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that cannot be scored; in this process, and in two others."""
@@ -106,6 +106,7 @@ def test_all_forms_of_records_are_read_alike() -> None:
     assert found.sums == expected
 
 
+@pytest.mark.filterwarnings("ignore:1 of 2 .* were rejected")
 def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages() -> None:
     table = pa.table({"sample_id": ["a", "b"], "text": ["x"] * 2, "year": pa.array([10**15, 0], pa.timestamp("s"))})
     assert beamscore.evaluate("toy", table, table).values["exact_match"] == 1

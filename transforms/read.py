@@ -362,7 +362,10 @@ class EncodeBundle(RecordIntake):
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that are large enough, and the record if it is rejected."""
-        yield from self.add(self._encoder.side, self._encoded(element))
+        encoded = self._encoded(element)
+        if isinstance(encoded, Quarantined) and self._unpack is None and _is_inference(element):
+            encoded = msgspec.structs.replace(encoded, error=f"{encoded.error}; give unpack=beamscore.unpack_inference")
+        yield from self.add(self._encoder.side, encoded)
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
         is_unpacked = self._unpack is None
@@ -405,6 +408,12 @@ class EncodeBundle(RecordIntake):
                 text = record_json(fields)
                 encoded = EncodedRecord(self._encoder.encode(encoded.origin.position, 0, JSON, text))
         return super().rejected(encoded, cause, error, sample_id)
+
+
+def _is_inference(element: Any) -> bool:
+    """Returns whether an element is a PredictionResult of RunInference, or a pair of a key and one."""
+    result = element[-1] if isinstance(element, tuple) and len(element) == 2 else element
+    return hasattr(result, "inference") and hasattr(result, "example")
 
 
 def _position(content: bytes) -> int:

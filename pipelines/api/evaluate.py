@@ -90,8 +90,8 @@ def evaluate(
     Each side is a path or glob, a list of them, or records in memory: any iterable of mappings, an Arrow table, a
     pandas or Polars frame. Records in memory are scored without Beam and without files, in this process or in
     `processes` workers; two sides of files by the pipeline of the command. The other arguments are those of `Scorer`:
-    options, missing, slices, cluster, repeats, derived, replicates, confidence, seed, fields, sample_id_type. If
-    nothing was scored, it warns and says why.
+    options, missing, slices, cluster, repeats, derived, replicates, confidence, seed, fields, sample_id_type. It
+    warns of duplicates and rejected records, and if nothing was scored.
 
     Raises ValueError if an argument or an input is wrong, also if no ground truth has a column to slice or draw by,
     TypeError if a side is neither files nor records, MissingTool if a program that the benchmark needs is not

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
 from ..runners import launch
-from ..runs.causes import causes_of, why_unscored
+from ..runs.causes import causes_of, stored_causes, why_unscored
 from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
@@ -77,8 +77,8 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
         plan = replace(plan, invocation=Invocation.now(["beamscore.evaluate"], launch.runner_name(options), files))
         run_and_publish(options, partial(build_evaluation, plan=plan), folder, plan.run_id, LAYOUT)
         system = open_system(folder)
-        unscored = why_unscored(system.run.summary.document(), plan.inputs, rejected="the attribute `rejected`")
-        return _read(system, [*unscored.values(), *system.run.summary.warnings])
+        document, causes = system.run.summary.document(), stored_causes(system.run.provenance)
+        return _read(system, why_unscored(document, plan.inputs, causes, "the attribute `rejected`").values())
 
 
 def load(run: str | os.PathLike[str]) -> Result:
@@ -90,10 +90,10 @@ def load(run: str | os.PathLike[str]) -> Result:
     """
     with _as_python_errors():
         system = open_system(os.fspath(run))
-        return _read(system, system.run.summary.warnings)
+        return _read(system)
 
 
-def _read(system: SystemRun, warnings: list[str]) -> Result:
+def _read(system: SystemRun, unscored: Iterable[str] = ()) -> Result:
     run = system.run
     schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
     condition = pc.field("system") == system.system
@@ -101,7 +101,7 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     entries = [entry for path in run.quarantine for entry in read_quarantine(path)]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
     saved = RunToSave(narrowed(run, system.system), entries)
-    return result_of(pa.Table.from_batches(batches, schema), warnings, saved)
+    return result_of(pa.Table.from_batches(batches, schema), unscored, saved)
 
 
 def compare_runs(

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +49,19 @@ from ...transforms.rows import sample_table
 from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import EvaluationCore, PartialSums, SliceKey, SliceTotals, slice_results
+from ..config.errors import UsageError
 from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
 from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown_name
-from ..runs.causes import causes_of, duplicate_warnings, quarantine_causes, why_unscored
+from ..runs.causes import (
+    DAMAGED_COVERAGE,
+    QuarantineCause,
+    causes_of,
+    duplicate_warnings,
+    quarantine_causes,
+    unscored_systems,
+    why_unscored,
+)
+from ..runs.gates import rejection_notes
 from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
@@ -354,7 +364,7 @@ class Scorer:
         added.set_samples(batch.samples, self._core)
 
     def compute(self) -> Result:
-        """Returns the result of all samples so far; if nothing was scored, warns and says why."""
+        """Returns the result of all samples so far, and warns as `evaluate`."""
         with self._lock:
             result = self._result()
         result.warn()
@@ -369,7 +379,8 @@ class Scorer:
         results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered, missing))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
         run = Run.of(configuration, Totals.systems, results, outcomes, {}, [])
-        unscored = why_unscored(run.summary.document(), totals, rejected="the attribute `rejected`")
+        causes = quarantine_causes(causes_of(totals.quarantine))
+        unscored = why_unscored(run.summary.document(), totals, causes, "the attribute `rejected`")
         late = next((each for each in totals.quarantine if each.error == _TOO_LATE), None)
         if late is not None and system in unscored:
             named = f"{shown_name(late.sample_id or '')}, for example: {late.error}"
@@ -381,8 +392,7 @@ class Scorer:
             configuration.columns(),
             scoring_signature(benchmark, core.scoring.missing),
         )
-        warnings = [*unscored.values(), *run.summary.warnings]
-        return result_of(samples, warnings, RunToSave(run, list(totals.quarantine)))
+        return result_of(samples, unscored.values(), RunToSave(run, list(totals.quarantine)))
 
     def merge(self, other: Scorer) -> None:
         """Adds the scores of `other`, of different samples: all, or none if it raises.
@@ -438,10 +448,27 @@ class Scorer:
         self.close()
 
 
-def result_of(samples: pa.Table, warnings: list[str], saved: RunToSave) -> Result:
-    """Returns the result of a run with one system; it also warns of duplicates."""
+def warnings_of(run: Run, causes: Sequence[QuarantineCause], rejected: str) -> list[str]:
+    """Returns what a run warns of, except that nothing was scored: anomalies, duplicates and rejected records.
+
+    rejected: what lists all rejected records. Raises UsageError if the coverage of a stored run is damaged.
+    """
+    # The share that may be rejected is for gates.
+    settings = msgspec.structs.replace(run.configuration.settings, max_rejected_fraction=1.0)
+    systems = run.summary.document()["systems"]
+    try:
+        for name in unscored_systems(systems):
+            del systems[name]
+        rejections = rejection_notes(systems, settings, causes)
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{run.path}: {DAMAGED_COVERAGE}") from error
+    return [*run.summary.warnings, *duplicate_warnings(causes, settings.repeats, rejected), *rejections]
+
+
+def result_of(samples: pa.Table, unscored: Iterable[str], saved: RunToSave) -> Result:
+    """Returns the result of a run with one system. unscored: why nothing of it was scored, if so."""
     run, benchmark = saved.run, saved.run.configuration.benchmark
-    causes, repeats = quarantine_causes(causes_of(saved.quarantine)), run.configuration.settings.repeats
+    causes = quarantine_causes(causes_of(saved.quarantine))
     ((system, overall),) = run.systems.items()
     return Result(
         benchmark.name,
@@ -457,7 +484,7 @@ def result_of(samples: pa.Table, warnings: list[str], saved: RunToSave) -> Resul
             for each in saved.quarantine
         ],
         run.sums.systems[system].sums,
-        [*warnings, *duplicate_warnings(causes, repeats, "`rejected`")],
+        [*unscored, *warnings_of(run, causes, "`rejected`")],
         tuple(benchmark.main_metrics()),
         saved=saved,
     )

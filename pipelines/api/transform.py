@@ -19,23 +19,23 @@ from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, check_foreign, own_output, release
 from ...transforms.io.storage import is_on_disk, new_run_id, output_problems, place_of, prepare_output
-from ...transforms.publish import encode_json
+from ...transforms.publish import CountCauses, encode_json
 from ...transforms.read import ReadPlan, encode_records
 from ...transforms.read import Unpack as Unpacker
-from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, side_name
 from ...transforms.rows import exact_statistics
 from ...transforms.scored import ScoredSample
 from ...transforms.totals import ComputedSlice
 from ..config.errors import UsageError, as_usage_error
-from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration, predictions_of
+from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..evaluate import EvaluationPlan, PublishRun
 from ..inputs.inputs import Inputs
 from ..runners.reachable import check_reachable
-from ..runs.causes import unscored_systems
+from ..runs.causes import quarantine_causes, why_unscored
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run
 from .arguments import Arguments, check_arguments
-from .scorer import core_of
+from .scorer import core_of, warnings_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -107,7 +107,7 @@ class Evaluate(beam.PTransform):
     the global window. A null is an absent field; in a field that is never plain text, text is JSON. If several records
     of one side have the same sample_id, the one with the smallest content hash counts: a collection has no order.
 
-    Output: Evaluation.
+    Output: Evaluation. Duplicates, rejected records, and why nothing was scored are logged as warnings.
 
     Args:
         benchmark: its name.
@@ -179,7 +179,7 @@ class Evaluate(beam.PTransform):
         evaluated: Evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
         if plan is not None:
             _ = evaluated | "Publish" >> PublishRun(plan, partial(_owned, plan)) | "Check" >> beam.Map(_published, plan)
-        return _rows(evaluated, configuration, inputs.systems)
+        return _rows(evaluated, inputs)
 
     def _read(self, inputs: Inputs, collections: Sequence[beam.PCollection]) -> dict[str, beam.PCollection]:
         encoded, plan = [], ReadPlan(inputs.systems, inputs.columns, inputs.limits, self._buckets)
@@ -260,14 +260,15 @@ def _published(is_published: bool, plan: EvaluationPlan) -> None:
         raise InputProblem(f"output {plan.output}: another run has published there meanwhile; run again")
 
 
-def _rows(evaluated: Evaluated, configuration: Configuration, systems: tuple[str, ...]) -> Evaluation:
+def _rows(evaluated: Evaluated, inputs: Inputs) -> Evaluation:
     """Returns the rows of a result; the totals, which fit into memory, are gathered for rows that need all of them."""
     slices, outcomes = beam.pvalue.AsList(evaluated.slices), beam.pvalue.AsDict(evaluated.outcomes)
+    causes = beam.pvalue.AsList(evaluated.quarantine | "Causes" >> CountCauses())
     start = evaluated.slices.pipeline | "Start" >> beam.Create([None])
-    totals = start | "Gather" >> beam.Map(_gathered, configuration, systems, slices, outcomes)
+    totals = start | "Gather" >> beam.Map(_gathered, inputs, slices, outcomes, causes)
     return Evaluation(
         totals | "Metrics" >> beam.FlatMap(_metric_rows).with_output_types(METRIC_ROW),
-        evaluated.samples | "Samples" >> beam.FlatMap(_sample_rows, systems).with_output_types(SAMPLE_ROW),
+        evaluated.samples | "Samples" >> beam.FlatMap(_sample_rows, inputs.systems).with_output_types(SAMPLE_ROW),
         evaluated.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
         totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
         totals | "Sums" >> beam.Map(lambda run: encode_json(run.sums.document())).with_output_types(bytes),
@@ -275,16 +276,12 @@ def _rows(evaluated: Evaluated, configuration: Configuration, systems: tuple[str
 
 
 def _gathered(
-    _: None,
-    configuration: Configuration,
-    systems: tuple[str, ...],
-    slices: list[ComputedSlice],
-    outcomes: Mapping[int, Any],
+    _: None, inputs: Inputs, slices: list[ComputedSlice], outcomes: Mapping[int, Any], counted: Sequence[CauseCount]
 ) -> Run:
-    result = Run.of(configuration, systems, slices, outcomes, {}, [])
-    unscored = unscored_systems(result.summary.document()["systems"])
-    reasons = [f"the {predictions_of(name)}: {reason}" for name, reason in unscored.items()]
-    for warning in reasons + result.summary.warnings:
+    result = Run.of(inputs.configuration, inputs.systems, slices, outcomes, {}, [])
+    causes, rejected = quarantine_causes(counted), "the output `rejected`"
+    unscored = why_unscored(result.summary.document(), inputs, causes, rejected)
+    for warning in [*unscored.values(), *warnings_of(result, causes, rejected)]:
         _LOG.warning("%s", warning)
     return result
 

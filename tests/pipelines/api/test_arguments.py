@@ -140,14 +140,19 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
 
 def test_an_empty_or_wrong_corpus_is_warned_of() -> None:
     bad, other = [{"sample_id": "a", "text": "truth is bad"}], [{"sample_id": "a", "text": "x"}]
-    rejected = "nothing was scored: 1 ground-truth record rejected, 1 prediction record unmatched; see"
-    for truths, predictions, line in ((TRUTHS, [], "there is no record"), (bad, other, rejected)):
+    rejected = "the predictions: nothing was scored: 1 ground-truth record rejected, 1 prediction record unmatched; "
+    half = [*TRUTHS[:2], *({**each, "text": 5} for each in TRUTHS[2:])]
+    for truths, predictions, line in (
+        (TRUTHS, [], "the predictions: there is no record"),
+        (bad, other, f"{rejected}most often: the truth is bad"),
+        (TRUTHS, half, "2 of 4 predictions were rejected; most often: Expected `str`, got `int` - at `$.text` (2 at "),
+    ):
         write(truths, predictions)
         for sides in ((truths, predictions), FILES):
-            with pytest.warns(UserWarning, match=r"the (ground truth|predictions): ") as caught:
+            with pytest.warns(UserWarning, match=r"rejected|no record") as caught:
                 (found,) = beamscore.evaluate("toy", *sides, replicates=0).warnings
             assert [(str(each.message), each.filename) for each in caught] == [(found, __file__)]
-            assert found.startswith(f"the predictions: {line}")
+            assert found.startswith(line)
 
 
 def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length() -> None:
@@ -163,8 +168,10 @@ def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length
         told += "Expected `str`, got `int` - at `$.sample_id`"
         assert {each.message for each in found.rejected if each.side == "ground_truth"} == {told}
     more = [{"sample_id": each, "text": "other"} for each in ("1", "", "x" * 1024, "x" * 1025)]
-    with pytest.warns(UserWarning, match="the ground truth: 1 record with a duplicate sample_id: 1 at memory:5"):
+    told = r"^the ground truth: 1 record with a duplicate sample_id: 1 at memory:5|^2 of 8 .* characters, not 0 "
+    with pytest.warns(UserWarning, match=told) as caught:
         found = beamscore.evaluate("toy", [*TRUTHS, *more], [*PREDICTIONS, {**more[2]}])
+    assert len(caught) == 2
     counts = found.coverage["ground_truth"]
     assert (counts["duplicate"], counts["rejected"], counts["scored"]) == (1, 2, 5)
     assert found.values["exact_match"] == 1

@@ -20,7 +20,7 @@ GOOD = wrong(TRUTHS, 2)
 BAD: list[dict[str, Any]] = [*wrong(TRUTHS[:-1], 30), {**TRUTHS[-1], "text": "prediction is bad"}]
 BAD += [{"sample_id": "nobody", "text": "x"}, {**TRUTHS[0], "text": "again"}, {"text": "no id"}]
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*duplicate sample_id")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(duplicate sample_id|were rejected)")
 
 
 def result_of(predictions: list[dict[str, Any]]) -> beamscore.Result:
@@ -78,6 +78,9 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
     about, once = (json.loads((run / "run.json").read_bytes()) for run in (tmp_path / "again", saved / "bad"))
     assert about == {**once, "run_id": about["run_id"]}
     damaged = shutil.copytree(saved / "bad", tmp_path / "damaged", ignore=shutil.ignore_patterns(".runs"))
+    (damaged / "summary.json").write_text((damaged / "summary.json").read_text().replace('"rejected"', '"lost"'))
+    with pytest.raises(ValueError, match=r"damaged: the coverage in summary\.json is not that of a run"):
+        beamscore.load(damaged)
     next((damaged / "quarantine").iterdir()).write_text("{")
     with pytest.raises(ValueError, match="cannot be read as a file of a finished run"):
         beamscore.load(damaged)

@@ -184,19 +184,47 @@ def test_options_reach_the_benchmark_and_a_pair_is_one_system() -> None:
     assert json.loads(found["sums"][0])["config"]["batch"] == 5
 
 
-def test_fields_and_unpack_find_the_records(clean: Run, caplog: pytest.LogCaptureFixture) -> None:
+def test_fields_and_unpack_find_the_records(clean: Run) -> None:
     fields = {"ground_truth": {"text": "label.text"}, "mine": {"text": "answer"}}
     truths = [{**each, "text": None, "label": json.dumps({"text": each["text"]})} for each in TRUTHS]
     predictions = [(each["sample_id"], each["text"]) for each in PREDICTIONS]
     unpack = {"mine": lambda pair: {"sample_id": pair[0], "answer": pair[1]}}
     found = evaluated({"ground_truth": truths, "mine": predictions}, fields=fields, unpack=unpack, **ARGUMENTS)
     assert json.loads(found["sums"][0])["systems"] == clean.sums["systems"]
-    # No records are a result too, whose log says why it has no values.
+
+
+def test_the_log_says_what_was_not_scored_and_why(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("WARNING")
     none = evaluated({"ground_truth": [], "mine": []})
     assert ({row.value for row in none["metrics"]}, {row.count for row in none["coverage"]}) == ({None}, {0})
-    assert len(none["sums"]) == 1
-    assert "the predictions of mine: no readable prediction has a readable ground truth" in caplog.messages
+    assert (len(none["sums"]), caplog.messages) == (1, ["the ground truth: there is no record; nothing was scored"])
+    caplog.clear()
+    untyped = [{**each, "text": 5} for each in PREDICTIONS]
+    results = [PredictionResult(None, each) for each in PREDICTIONS]
+    systems: dict[str, list[Any]] = {
+        "half": [*PREDICTIONS[:9], *untyped[9:12]],
+        "twice": [*PREDICTIONS, {**PREDICTIONS[0], "text": "again"}],
+        "none": [],
+        "untyped": untyped,
+        "others": [{**each, "sample_id": f"other {each['sample_id']}"} for each in PREDICTIONS],
+        "results": results,
+        "keyed": list(enumerate(results)),
+    }
+    evaluated({"ground_truth": TRUTHS, **systems})
+    nothing, unpack = "nothing was scored: ", "; give unpack=beamscore.unpack_inference"
+    expected = (
+        f"the predictions of none: there is no record; {nothing[:-2]}",
+        f"the predictions of untyped: {nothing}36 prediction records rejected; most often: Expected `str`, got `int`",
+        f"the predictions of others: {nothing}no predicted sample_id is in the ground truth; give both",
+        f"the predictions of results: {nothing}36 prediction records rejected; most often: sample_id must *{unpack}",
+        f"the predictions of keyed: {nothing}36 prediction records rejected; most often: * mapping, not tuple{unpack}",
+        "the predictions of twice: 1 record with a duplicate sample_id: s0 at *; the output `rejected` lists all; to",
+        "half: 3 of 12 predictions were rejected; most often: Expected `str`, got `int` - at `$.text` (s",
+    )
+    for message, pattern in zip(caplog.messages, expected, strict=True):
+        beginning, _, rest = pattern.partition("*")
+        assert message.startswith(beginning)
+        assert rest.strip() in message
 
 
 DISCARDING = {"accumulation_mode": AccumulationMode.DISCARDING}
