@@ -335,7 +335,7 @@ NOWHERE = ""
 def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None) -> beam.PTransform:
     """Returns the transform that encodes the records of one side.
 
-    Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` turns into one.
+    Input: records, see `fields_of`; or anything that `unpack` turns into one.
     Output, by tag: as `ReadRecords`. A collection has no order: the position of a record is a hash of its content, so
     the first of several duplicates is the one with the smallest hash.
 

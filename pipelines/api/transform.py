@@ -103,9 +103,10 @@ class Evaluate(beam.PTransform):
     """Scores collections of predictions against a collection of ground truth.
 
     Input: `{"ground_truth": truths, NAME: predictions, ...}`, or a pair (truths, predictions) of one system, which is
-    called `predictions`. Records are mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs, bounded and in
-    the global window. A null is an absent field; in a field that is never plain text, text is JSON. If several records
-    of one side have the same sample_id, the one with the smallest content hash counts: a collection has no order.
+    called `predictions`. Records are mappings, Beam Rows, NamedTuples, dataclasses, msgspec structs or models of
+    pydantic, bounded and in the global window. A null is an absent field; in a field that is never plain text, text is
+    JSON. If several records of one side have the same sample_id, the one with the smallest content hash counts: a
+    collection has no order.
 
     Output: Evaluation. Duplicates, rejected records, and why nothing was scored are logged as warnings.
 
@@ -336,12 +337,13 @@ def unpack_inference(element: Any) -> dict[str, Any]:
 
     The output is a record; its `sample_id`, if absent, is the key of a keyed model handler, otherwise that of the
     example, and its `repeat`, if absent, that of the example, if it has one. Raises TypeError if the output is not a
-    record, AttributeError if the element is not a PredictionResult.
+    record, or has no `sample_id` and the example is no record either, and AttributeError if the element is not a
+    PredictionResult.
     """
     key, result = element if isinstance(element, tuple) and not hasattr(element, "inference") else (None, element)
     record = fields_of(result.inference)
     if record.get("sample_id") is None:
-        record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
+        record["sample_id"] = _id_of_example(result.example) if key is None else key
     if record.get("repeat") is None:
         example = result.example
         repeat = example.get("repeat") if isinstance(example, Mapping) else getattr(example, "repeat", None)
@@ -349,3 +351,14 @@ def unpack_inference(element: Any) -> dict[str, Any]:
         if repeat is not None and not callable(repeat):
             record["repeat"] = repeat
     return record
+
+
+def _id_of_example(example: Any) -> Any:
+    try:
+        # It may be null: `fields` may find the sample_id elsewhere in the output.
+        return fields_of(example).get("sample_id")
+    except TypeError:
+        raise TypeError(
+            f"the output has no sample_id, and the example, of type {type(example).__name__}, has none either; use "
+            "KeyedModelHandler with the sample_id as key, or your own unpack"
+        ) from None

@@ -89,7 +89,9 @@ RecordTuple: Any = namedtuple("RecordTuple", ["sample_id", "box", "note"])
 RecordClass = dataclasses.make_dataclass("RecordClass", [*NAMES, ("unset", Any, dataclasses.field(init=False))])
 RecordStruct = msgspec.defstruct("RecordStruct", [*NAMES, ("unset", Any, msgspec.UNSET)])
 Tagged = msgspec.defstruct("Tagged", ["form", "note"], rename={"form": "box"}, tag_field="sample_id", tag="a")
+Model: Any = type("Model", (), {"model_dump": lambda _: VALUES})
 SHAPES = [
+    Model(),
     *(kind(*VALUES.values()) for kind in (RecordTuple, RecordClass, RecordStruct, lambda *_: VALUES)),
     Tagged(VALUES["box"], None),
     RecordTuple("a", BoxTuple(3, [1.5, None]), None),
@@ -119,7 +121,7 @@ def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> 
     for fine in (np.datetime64(0, "ns"), np.array([5000], "m8[ns]"), np.array([1], ">M8[ps]")):
         with pytest.raises(TypeError, match="times of NumPy finer than microseconds"):
             record_json({"a": fine})
-    for other in (3, "text", None, [("sample_id", "a")], RecordClass, b"{}"):
+    for other in (3, "text", None, [("sample_id", "a")], RecordClass, Model, b"{}"):
         with pytest.raises(TypeError, match="a record must be a mapping"):
             fields_of(other)
 

@@ -257,7 +257,8 @@ def about_sample_id(problem: str, integers: bool) -> str:
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """Returns the fields of a record by name: of a mapping, a Beam Row, a NamedTuple, a dataclass or a msgspec struct.
+    """Returns the fields of a record by name: of a mapping, a Beam Row, a NamedTuple, a dataclass, a msgspec struct, or
+    a model of pydantic, which is what its `model_dump` returns.
 
     The rows and named tuples inside a row or a named tuple are mappings, too. Raises TypeError if it is none of these.
     """
@@ -272,6 +273,8 @@ def fields_of(record: Any) -> dict[str, Any]:
         names = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
         if (config := record.__struct_config__).tag_field is not None:
             tag = {config.tag_field: config.tag}
+    elif callable(dump := getattr(record, "model_dump", None)) and not isinstance(record, type):
+        return fields_of(dump())
     else:
         raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
     given = tag | {name: getattr(record, attribute, msgspec.UNSET) for name, attribute in names.items()}

@@ -354,11 +354,20 @@ def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -
         (("key", PredictionResult(np.zeros(2), {"text": "t", "sample_id": None})), {"sample_id": "key", "text": "t"}),
         (PredictionResult("image", {"sample_id": "own", "text": "t"}), {"sample_id": "own", "text": "t"}),
         (("key", PredictionResult(beam.Row(repeat="r"), {"repeat": None})), {"sample_id": "key", "repeat": "r"}),
+        (PredictionResult({"x": 1}, {"id": "a"}), {"sample_id": None, "id": "a"}),
         (("key", PredictionResult({"repeat": 1}, {"sample_id": "o", "repeat": 2})), {"sample_id": "o", "repeat": 2}),
     ],
 )
 def test_a_prediction_result_is_unpacked(element: Any, expected: dict[str, Any]) -> None:
     assert beamscore.unpack_inference(element) == expected
+
+
+@pytest.mark.parametrize("example", ["a.png", b"png", np.zeros(2)])
+def test_a_prediction_result_without_a_sample_id_is_told_how_to_have_one(example: Any) -> None:
+    result, kind = PredictionResult(example, {"text": "t"}), type(example).__name__
+    for element in (result, (None, result)):
+        with pytest.raises(TypeError, match=f"no sample_id, and the example, of type {kind}, has .* KeyedModelHandler"):
+            beamscore.unpack_inference(element)
 
 
 def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: Path) -> None:
