@@ -53,8 +53,10 @@ def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
     metrics = [*kind.metrics]
     for number, name in enumerate(kind.main_metrics()):
         meaning, main = f"standard deviation of {name} over the repeats", None if number else last
-        loss = spec_or_undeclared(kind, name).reach
-        metrics.append(MetricSpec(f"{name}.spread", meaning, False, (0.0, None), main, parts=(name,), loss=loss))
+        spec = spec_or_undeclared(kind, name)
+        # That of two repeats, one at each bound; more repeats have less.
+        most = None if spec.width is None else math.sqrt(spec.width**2 / 2)
+        metrics.append(MetricSpec(f"{name}.spread", meaning, False, (0.0, most), main, parts=(name,), loss=spec.reach))
     for spec in _ranked(kind):
         of_best = "pass@k: share of samples right in one at least of" if spec.binary else f"best {spec.name} of"
         of_worst = "share of samples right in all of" if spec.binary else f"worst {spec.name} of"

@@ -109,6 +109,7 @@ def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_dev
             if name == "accuracy":
                 spread = pytest.approx(statistics.stdev(defined), abs=1e-9) if defined[1:] else None
                 assert found["accuracy.spread"] == spread
+                assert (found["accuracy.spread"] or 0) <= (spec_or_undeclared(KIND, "accuracy.spread").width or 0)
         assert "error.spread" not in found, "of main metrics alone"
         read = math.fsum(statistics.fmean(each.statistics.get("read", 0) for each in runs.values()) for runs in corpus)
         assert sums["read"] == pytest.approx(read)
@@ -145,7 +146,9 @@ def test_a_value_out_of_its_bounds_counts_as_the_bound(bounds: tuple[Any, Any], 
     metrics = (replace(Reader.metrics[0], bounds=bounds),)
     declared = {"sample_metrics": (replace(error, bounds=bounds), *others), "metrics": metrics}
     kind = with_repeats(type("Bounded", (Reader,), declared))
-    assert spec_or_undeclared(kind, "accuracy.spread").loss == (math.inf if None in bounds else high - low)
+    # At most that of two repeats, one at each bound.
+    spread = spec_or_undeclared(kind, "accuracy.spread")
+    assert (spread.bounds[1], spread.reach) == ((None, math.inf) if None in bounds else (math.sqrt(2), math.sqrt(2)))
     runs = {label: SampleScore({"samples": 1}, {"error": value}) for label, value in (("1", 1e300), ("2", -1e300))}
     values = kind(Options()).values(Sums.of(fold_statistics(kind, runs)))
     expected = low, high, (low + high) / 2

@@ -120,6 +120,7 @@ BAD: list[Record] = [
 """A duplicate of repeat 2, four without a repeat, one without a ground truth, and one that cannot be decoded."""
 
 
+@pytest.mark.filterwarnings("ignore:.* were rejected")
 @pytest.mark.parametrize("missing", ["wrong", "exclude"])
 def test_every_record_is_counted_once(tmp_path: Path, missing: Any) -> None:
     lost = {("s2", 0), ("s2", 1), ("s2", 2), ("s3", 1), ("s4", 1), ("s5", 2)}
