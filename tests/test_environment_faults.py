@@ -34,6 +34,7 @@ def rows(scorer: beamscore.Scorer) -> dict[str, Any]:
     return {row["sample_id"]: row for row in scorer.compute().samples.to_pylist()}
 
 
+@pytest.mark.filterwarnings("ignore:1 of . .* were rejected")
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_fault_of_the_machine_is_raised_and_one_of_a_record_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scoring of one sample raises an error, alone and in a batch; the core of scoring is that of the pipeline."""
