@@ -1,8 +1,9 @@
-"""What tests of several benchmarks share: single samples scored, refused and drawn, two oracles, and digests."""
+"""What tests of several benchmarks share: samples scored, refused and drawn, files converted, oracles, and digests."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore
 from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG
+from beamscore.metrics.converter import Part, UnreadableSource
+from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
@@ -45,6 +48,22 @@ def assert_steps(steps: int, name: str, truth: Any, prediction: Any, **options: 
     score(name, truth, prediction, max_steps=steps, **options)
     with pytest.raises(RejectedRecord, match=rf"max_steps={steps - 1} allows \(at least {steps} steps\)"):
         score(name, truth, prediction, max_steps=steps - 1, **options)
+
+
+def assert_converted(name: str, field: str, role: str, path: str, content: str | bytes, expected: list[Any]) -> None:
+    """Asserts what a file becomes: each record by its id, `field` and other fields, or in part why there is none."""
+    converter: Any = benchmark_class(name).converter
+    found: list[Any] = []
+    try:
+        found += converter.parts(role, path, io.BytesIO(content.encode() if isinstance(content, str) else content))
+    except UnreadableSource as error:
+        found = [error]
+    for part, wanted in zip(found, expected, strict=True):
+        if isinstance(part, UnreadableSource):
+            assert wanted in str(part)
+        else:
+            (record,) = converter.records(part[0], [Part(role, path, part[1])])
+            assert record == {"sample_id": wanted[0], field: wanted[1], **dict(*wanted[2:])}
 
 
 def drawn(name: str, truth: Any, prediction: Any, image: tuple[int, int] | None = None) -> ElementTree.Element:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from typing import Any
@@ -20,6 +19,7 @@ from beamscore.metrics.formula.converter import FormulaConverter
 from beamscore.metrics.formula.documents.dialects import Formula
 from beamscore.metrics.formula.pairs import FormulaPair, formula_pairs, match_formulas
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from tests.metrics.samples import assert_converted
 
 DOCUMENT = FormulaTruth(document="\\begin{document} \\[ a + b \\] and \\[ c \\] \\end{document}")
 THREE = "\\[ a \\] \\[ b \\] \\[ c \\]"
@@ -123,7 +123,6 @@ def test_a_comparison_costs_the_product_of_the_lengths_by_machine_words() -> Non
         assert budget.steps == steps
 
 
-CONVERTER = FormulaConverter()
 CDM = json.dumps(
     [
         {"img_id": "case_1", "gt": "y = 2z + 3x", "pred": "y = 2x + 3z"},
@@ -134,10 +133,6 @@ CDM = json.dumps(
 PAGES = "# M\n\nThe energy is\n$$\nE = 1 \\tag{1}\n$$\nfor $5.\n\f$x$:\n\n```latex\n\\[\n  a = b \\]\n```\n\f"
 """Two pages of Markdown as a model may write them, and a third that is blank."""
 SOURCE = "\\newcommand{\\half}{\\frac{1}{2}}\n\\begin{document}\n% \\[ hidden \\]\n\\[ \\half m \\]\n\\[ x \\]\n"
-
-
-def parts(role: str, path: str, content: bytes) -> list[Any]:
-    return list(CONVERTER.parts(role, path, io.BytesIO(content)))
 
 
 @pytest.mark.parametrize(
@@ -159,41 +154,33 @@ def parts(role: str, path: str, content: bytes) -> list[Any]:
     ],
 )  # fmt: skip
 def test_each_role_makes_its_records(role: str, path: str, content: str, expected: list[tuple[Any, ...]]) -> None:
-    found = []
-    for key, kept in parts(role, path, content.encode()):
-        (record,) = CONVERTER.records(key, [Part(role, path, kept)])
-        msgspec.convert(record, FormulaPrediction if role == "cdm_predictions" else FormulaTruth)
-        found.append(record)
-    assert found == [{"sample_id": key, "latex": latex} | dict(*more) for key, latex, *more in expected]
+    assert_converted("formula", "latex", role, path, content, expected)
 
 
 BAD_OBJECTS = ["x", {}, {"gt": 1}, *({"img_id": name, "gt": "x"} for name in (True, "", None))]
 EXPECTED = "expected img_id, a text or an integer, and 'gt', a text"
-UNREADABLE: list[tuple[str, bytes, Any]] = [
+UNREADABLE: list[tuple[str, bytes, list[Any]]] = [
     # A file that is not in its layout.
-    ("markdown", b"$$ \xff $$", "file: not UTF-8 (invalid start byte)"),
-    ("markdown", b"$$ x $$" * 1_000_000, "file: scoring takes more work than max_steps="),
-    *(("cdm_predictions", text, "file: not JSON: ") for text in (b"{", b'["\xff"]', b"[" * 100_000)),
-    ("cdm_predictions", b'{"img_id": "a"}', "file: expected a list of objects with img_id, gt and pred"),
-    ("lines", "a\nb\n".encode("utf-16"), "file, line 1: it has a character NUL, as UTF-16 has; "),
+    ("markdown", b"$$ \xff $$", ["file: not UTF-8 (invalid start byte)"]),
+    ("markdown", b"$$ x $$" * 1_000_000, ["file: scoring takes more work than max_steps="]),
+    *(("cdm_predictions", text, ["file: not JSON: "]) for text in (b"{", b'["\xff"]', b"[" * 100_000)),
+    ("cdm_predictions", b'{"img_id": "a"}', ["file: expected a list of objects with img_id, gt and pred"]),
+    ("lines", "a\nb\n".encode("utf-16"), ["file, line 1: it has a character NUL, as UTF-16 has; "]),
     # An object, a text or a line that cannot be read leaves the others.
     ("cdm_ground_truth", json.dumps([{"img_id": "a", "gt": "x"}, *BAD_OBJECTS]).encode(),
-     [("a", b"x"), *(f"file: object {number}: {EXPECTED}" for number in range(1, 7))]),
+     [("a", "x"), *(f"file: object {number}: {EXPECTED}" for number in range(1, 7))]),
     ("cdm_predictions", b'[{"pred": "\\ud800"}]', ["file: object 0: 'pred' holds half of a surrogate pair"]),
-    ("lines", b"a\n\xff\nb\n",
-     [("file/0000000", b"a"), "file, line 2: not UTF-8 (invalid start byte)", ("file/0000002", b"b")]),
+    ("lines", b"a\n\xff\nb\n", [
+        *(("file/0000000", "a", {"subset": "file"}), "file, line 2: not UTF-8 (invalid start byte)"),
+        ("file/0000002", "b", {"subset": "file"}),
+    ]),
 ]  # fmt: skip
 
 
 def test_what_cannot_be_read_is_refused_and_leaves_the_others() -> None:
     for role, content, expected in UNREADABLE:
-        if isinstance(expected, str):
-            with pytest.raises(UnreadableSource, match=f"^{re.escape(expected)}"):
-                parts(role, "file", content)
-        else:
-            found = parts(role, "file", content)
-            assert [str(each) if isinstance(each, UnreadableSource) else each for each in found] == expected
+        assert_converted("formula", "latex", role, "file", content, expected)
     six = [Part("lines", f"{name}/spe.txt", b"x") for name in "abcdef"]
     places = ", ".join(f"{name}/spe.txt (lines)" for name in "abcde")
     with pytest.raises(UnreadableSource, match=f"^sample 'spe/0' comes 6 times: {re.escape(places)}$"):
-        list(CONVERTER.records("spe/0", six))
+        list(FormulaConverter().records("spe/0", six))
