@@ -39,15 +39,9 @@ class Shares(ToyBenchmark):
     takes_columns = True
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        pie = ratio(sums["c"], sums["c.all"])
         of_b = {name: ratio(sums[name], sums["b.all"]) for name in ("b", "error", "size")}
-        return {
-            "a.share": ratio(sums["a"], sums["a.all"]),
-            "c[pie]": pie,
-            "c[area map]": pie,
-            "b.best_of[2]": pie,
-            **of_b,
-        }
+        of_c = dict.fromkeys(("c[pie]", "c[area map]", "b.best_of[2]"), ratio(sums["c"], sums["c.all"]))
+        return {"a.share": ratio(sums["a"], sums["a.all"]), **of_b, **of_c}
 
 
 SUMS = {"a": 3, "a.all": 4, "b": 1, "b.all": 2, "c": 1, "c.all": 5, "error": 1, "size": 6}

@@ -20,9 +20,7 @@ from tests.transforms.samples import bundle, encoded
 
 NAMES = ["ours", "theirs"]
 Place = tuple[int, int, int]
-PLACES = st.tuples(
-    st.sampled_from([GROUND_TRUTH, 0, 1, REUSED_ROWS, EARLIER_ROWS]), st.integers(0, 3), st.integers(0, 5)
-)
+PLACES = st.tuples(st.sampled_from([GROUND_TRUTH, 0, 1, REUSED_ROWS, EARLIER_ROWS]), *[st.integers(0, 4)] * 2)
 
 
 def record(side: int, file: int, position: int) -> EncodedRecord:

@@ -163,9 +163,8 @@ def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: i
             row |= {"candidate.status": "scored", "candidate.other": number % 3, "candidate.score": value}
             rows.append((-abs(value - 0.5), -abs(value - 0.5) - number % 3, f"{number}", row))
         blocks = list(counter.blocks())
-    assert [json.loads(row) for block in blocks for _, row in block] == [
-        row for *_, row in sorted(rows, key=itemgetter(0, 1, 2))
-    ][:most]
+    expected = [row for *_, row in sorted(rows, key=itemgetter(0, 1, 2))]
+    assert [json.loads(row) for block in blocks for _, row in block] == expected[:most]
     assert [len(block) for block in blocks[:-1]] == [3] * (len(blocks) - 1)
 
 

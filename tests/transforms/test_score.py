@@ -77,9 +77,8 @@ def score(
 
 def one(truth: Any, prediction: Any, missing: Missing = "wrong") -> tuple[ScoredSample, Any]:
     """Scores a sample among two good ones, which must come out as ever; returns it and its quarantine in words."""
-    scored, quarantine = score(
-        [sample("a", "x", "x"), sample("b", truth, prediction), sample("c", "x", "y")], missing=missing
-    )
+    samples = [sample("a", "x", "x"), sample("b", truth, prediction), sample("c", "x", "y")]
+    scored, quarantine = score(samples, missing=missing)
     by_id = {each.sample_id: each for each in scored}
     assert len(scored) == len(by_id) == 3
     for neighbour, equal in [("a", 1), ("c", 0)]:
@@ -313,9 +312,7 @@ def test_what_is_no_score_rejects_its_sample_alone() -> None:
         assert settled(error).startswith(said)
     assert settled() == "the benchmark returned NoneType instead of a SampleScore"
     assert settled(details=object()) == "details: Encoding objects of type object is unsupported"
-    assert settled(details="\ud800").startswith(
-        "details: 'utf-8' codec can't encode character '\\ud800' in position 0: "
-    )
+    assert settled(details="\ud800").startswith("details: 'utf-8' codec can't encode character '\\ud800' in ")
 
 
 def test_a_batch_of_the_wrong_length_is_scored_one_by_one_or_rejected_with_the_class() -> None:
@@ -346,8 +343,6 @@ def test_the_worst_repeat_is_shown_and_one_that_was_scored_before_any_other() ->
         predictions = tuple(each.predictions[0] for each in records)
         do_fn = ScoreBatch(ScoringPlan(Numbers(Options()), "wrong", ("ours",), repeats=True))
         do_fn.setup()
-        found = by_tag(
-            do_fn.process([PairedSample("a", records[0].truth, predictions)], [(0, each) for each in labels])
-        )
+        found = by_tag(do_fn.process([PairedSample("a", records[0].truth, predictions)], [(0, n) for n in labels]))
         (((shown,), (scored,)),) = found["batches"]
         assert (json.loads(scored.details)["worst"], shown.predictions) == (worst, (predictions[int(worst)],))

@@ -38,9 +38,7 @@ def test_the_examples_of_the_page() -> None:
     """docs/explanation/benchmarks/chart.md: 0.833 and 0.962; the deviations are 100 and 15.81 (ddof 1)."""
     bars = [one(("a", value), ("b", 200), ("c", 300)) for value in (100, 150)]
     assert score(BAR, *bars) == pytest.approx((2 + 1 - 50 / 100) / 3)
-    boxes = [
-        data({"name": "s", "data": dict(zip(SUMMARY, (10, 20, median, 40, 50), strict=True))}) for median in (30, 33)
-    ]
+    boxes = [data({"name": "s", "data": dict(zip(SUMMARY, (10, 20, mid, 40, 50), strict=True))}) for mid in (30, 33)]
     assert score(PLOT, *boxes) == pytest.approx((4 + 1 - 3 / math.sqrt(1000 / 4)) / 5)
 
 
@@ -97,9 +95,7 @@ def exact_scores(truth: Points, prediction: Points, gamma: float = 1) -> list[li
         square = (count - 1) * (dx * dx * yy - 2 * dx * dy * xy + dy * dy * xx) / (xx * yy - xy * xy)
         return max(0.0, 1 - math.sqrt(square) / gamma)
 
-    return [
-        [similarity(Fraction(px) - x, Fraction(py) - y) for px, py in prediction] for x, y in zip(xs, ys, strict=True)
-    ]
+    return [[similarity(Fraction(a) - x, Fraction(b) - y) for a, b in prediction] for x, y in zip(xs, ys, strict=True)]
 
 
 def labelled_scores(truth: Points, prediction: Points, alpha: float, gamma: float) -> list[list[float]]:

@@ -160,9 +160,7 @@ def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_th
     if any(truth["regions"] for truth, _, _ in drawn):
         regions = [region for _, predicted, _ in drawn for region in (predicted or {"regions": ()})["regions"]]
         assert (whole[ACCURACY] is not None) == (READING in regions)
-        assert (whole["detection.recall"] is None) == (
-            READING in regions and not any("box" in each for each in regions)
-        )
+        assert (whole["detection.recall"] is None) == (READING in regions and not any("box" in one for one in regions))
 
 
 def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
@@ -287,9 +285,7 @@ def test_a_far_region_does_not_blow_up_the_picture() -> None:
     assert {svg.get("width") for svg in (drawn([{"box": [5, 5, 5, 5]}], []), drawn([], []))} == {svg.get("width")}
 
 
-boxes = st.tuples(*[st.integers(0, 12)] * 4).map(
-    lambda b: (min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3]))
-)
+boxes = st.tuples(*[st.integers(0, 12)] * 4).map(lambda b: (*map(min, b[:2], b[2:]), *map(max, b[:2], b[2:])))
 corners = st.tuples(st.integers(0, 12), st.integers(0, 12))
 regions = st.fixed_dictionaries(
     {

@@ -145,11 +145,9 @@ def test_counts_and_pairs_are_those_of_the_plain_definitions(true: Rules, predic
         """How many properties agree, then how many centerlines are shared, which tell equally good pairs apart."""
         both = [(true[i], predicted[j]) for i, j in chosen]
         sides = [(one["properties"], other["properties"]) for one, other in both]
-        agreeing = sum(
-            one[name] is not None and same(one[name], other.get(name)) for one, other in sides for name in one
-        )
+        agree = sum(one[name] is not None and same(one[name], other.get(name)) for one, other in sides for name in one)
         lines = [[{*map(str, rule["centerlines"])} for rule in pair] for pair in both]
-        return agreeing, sum(len(one & other) for one, other in lines)
+        return agree, sum(len(one & other) for one, other in lines)
 
     count = min(len(rows), len(columns))
     every = itertools.product(itertools.permutations(rows, count), itertools.permutations(columns, count))

@@ -98,10 +98,7 @@ OTHER_FORMATS = [
     *((COMPRESSIONS[each](RECORD.encode()), f"name it .jsonl{each}") for each in (".gz", ".bz2", ".zst")),
     (b"ARROW1\0\0", "Arrow; name it .arrow"),
     (b"PK\x03\x04\x14\0", "it is a zip archive; unpack it"),
-    *(
-        (("\ufeff" + RECORD).encode(f"utf-{coding}"), "write it as UTF-8")
-        for coding in ("16-le", "16-be", "32-le", "32-be")
-    ),
+    *((("\ufeff" + RECORD).encode(f"utf-{end}"), "write it as UTF-8") for end in ("16-le", "16-be", "32-le", "32-be")),
     *(
         (text.encode(), "it is a JSON array; write one object per line")
         for text in (f"[{RECORD}]", f"\ufeff[{RECORD}]\n", f"\n \r\n [ \n{RECORD}\n]", f"[ {RECORD},\n{RECORD}]")
@@ -300,10 +297,9 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeyp
         "sample_id,text\n".encode("utf-16"): "a.csv:1: the names of the columns: this is not UTF-8, at byte 0 ",
         b"\x1f\x8b\x08\x00": "a.csv:1: ",
         b"x" * 5000: "line 1 is longer than 4000 bytes",
-        b",".join(
-            b"c%d" % number for number in range(22)
-        ): "no column sample_id, only c0, c1, c2, c3, c4, c5, c6, c7, c8,",
-        b",".join(b"%d" % number for number in range(22)): ", 16, 17, 18, 19 and 2 more",
+        ",".join(
+            map(str, range(22))
+        ).encode(): f"no column sample_id, only {', '.join(map(str, range(20)))} and 2 more",
     }.items():
         assert said in problem_of(read, tmp_path / "a.csv", content)
     (tmp_path / "a.csv").write_bytes(b"")

@@ -279,8 +279,6 @@ def test_a_page_with_too_much_ink_is_unreadable(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_font_is_read_once_and_at_its_size() -> None:
     fonts: dict[int, Font] = {}
-    larger = FONT.replace(struct.pack(">3i", 0, 1024, 1024), struct.pack(">3i", 0, 2048, 2048)).replace(
-        b"\x00\x04", b"\x01\x03"
-    )
+    larger = FONT.replace(struct.pack(">i", 1024), struct.pack(">i", 2048)).replace(b"\x00\x04", b"\x01\x03")
     assert len(pages(page(larger) + page(FONT), fonts)) == 2
     assert fonts == {0: Font("font", 2048, {65: (1024, 512, 256, 0), 66: (1024, 512, 256, 128)})}
