@@ -1,7 +1,4 @@
-"""Published layouts of charts, of figures with text and of traffic rules become records, or are refused by name.
-
-That what is converted can be scored, and that nothing is lost on the way, is tested with the command.
-"""
+"""Published layouts of charts, of figures with text and of traffic rules become records, or are refused by name."""
 
 from __future__ import annotations
 

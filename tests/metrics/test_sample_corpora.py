@@ -1,5 +1,4 @@
-"""Scores with their details, values, tables and words, drawings and declared metrics are those of the last release,
-unless they were changed on purpose; and every benchmark draws by one contract.
+"""Scores, drawings and declared metrics are those of the last release, and every benchmark draws by one contract.
 
 Whoever changes them writes the new digest here and a line in CHANGELOG.md. Formulas are left out: TeX draws them.
 """

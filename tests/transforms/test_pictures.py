@@ -158,10 +158,7 @@ def test_damaged_bytes_are_a_picture_or_a_note(place: int, damage: bytes, is_cut
 
 
 def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path) -> None:
-    """The first picture is there, the second is broken, and the third is missing, which fails no run.
-
-    Where the setting says where pictures are, there is that of the third.
-    """
+    """The first is there, the second is broken, the third is missing, or the only one where the setting says."""
     regions = [{"box": [10, 10, 30, 20], "text": "day"}]
     truths = [{"sample_id": str(number), "regions": regions, "image": {"path": f"{number}.png"}} for number in range(3)]
     truth = write_lines(tmp_path / "truth.jsonl", truths)

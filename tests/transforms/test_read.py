@@ -47,10 +47,7 @@ class Bundle(NamedTuple):
 def bundles_of(
     parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS, forgets: bool = False
 ) -> Iterator[Bundle]:
-    """Yields what each bundle gives when a runner that knows no more than to defer reads the parts.
-
-    forgets: whether each bundle is read by another worker, which has no reader of the bundle before.
-    """
+    """Yields what each bundle gives when a runner defers all else; forgets: to a worker without the last reader."""
     do_fn = ReadPart(ReadPlan(("ours",), columns, LIMITS, bundle_bytes=bundle_bytes))
     provider = PartRestrictionProvider()
     waiting = [(part, provider.initial_restriction(part)) for part in parts]

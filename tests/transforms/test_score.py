@@ -246,10 +246,7 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
 
 
 def settled(result: Exception | None = None, **changed: Any) -> Any:
-    """Returns the row of a sample whose score is changed, or the result is another, or why it was rejected.
-
-    Its neighbours come out as ever.
-    """
+    """Returns the row of a sample whose score or result is changed, or why it was rejected; others come out as ever."""
 
     class Changed(ToyBenchmark):
         def score_sample(self, truth: Truth, prediction: Prediction | None) -> Any:

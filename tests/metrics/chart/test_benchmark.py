@@ -1,7 +1,4 @@
-"""The chart benchmark as a whole: which tasks are scored, what is rejected, what comes out and what is drawn.
-
-The drawings of the sample corpus are kept as a whole.
-"""
+"""The chart benchmark as a whole: which tasks are scored, what is rejected, what comes out, and what else is drawn."""
 
 from __future__ import annotations
 

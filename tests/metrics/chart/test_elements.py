@@ -1,7 +1,5 @@
-"""Tasks 4 to 6a: what lies in an image of 300 x 400 pixels, whose diagonal is 500.
-
-Ticks are close at 5 pixels, and far at 10. The distance of plot elements scores 0 at 15 pixels (5 % of 300); in the
-editions since 2020 that is 3 pixels (1 %), and the distance is squared.
+"""Tasks 4 to 6a in an image of 300 x 400 pixels: ticks are close at 5, 1 % of the diagonal, and far at 10. Plot
+elements are far at 15, 5 % of 300; since the edition of 2020 at 3, by the square of their distance.
 """
 
 from __future__ import annotations

@@ -124,10 +124,7 @@ def test_atoms_in_one_place_are_seen_as_the_first_of_them(steps: list[tuple[int,
 @laws
 @given(SEEDS, st.sampled_from(("atom", "bond", "connection", "none")))
 def test_neighbors_are_turned_by_the_first_of_the_cheapest_shifts(seed: int, error: str) -> None:
-    """The cost of a start is that of its shift, each a sum in one fixed order.
-
-    The order of starts decides which difference is told, and what `released` finds: see the verdicts of protocols.
-    """
+    """Costs are sums in one fixed order. The order of starts decides which difference is told: see the verdicts."""
     rng = random.Random(seed)
     graph = drawing(rng)
     truth, prediction = drawn(write_ssml(graph)), drawn(write_ssml(damaged(graph, error, rng)))

@@ -1,7 +1,4 @@
-"""What matches what, under each protocol, against the definitions read plainly.
-
-The plain reading is in exact fractions, for upright boxes of whole numbers: the oracle on small figures.
-"""
+"""What matches what, under each protocol, against the definitions read plainly, in exact fractions of whole boxes."""
 
 from __future__ import annotations
 
@@ -56,11 +53,9 @@ def in_dont_care(truths: Boxes, counts: Sequence[bool], found: Boxes, share: Fra
 
 
 def deteval(truths: Boxes, counts: Sequence[bool], found: Boxes, strict: bool) -> tuple[Matches, set[int]]:
-    """The matches in the order of the script, and the detections that don't-care regions take out.
-
-    `strict`: thresholds must be passed, as in the paper; else reached, as in the script.
-    """
+    """The matches in the order of the script, and the detections that don't-care regions take out."""
     t_sigma, t_tau = Fraction(4, 5), Fraction(2, 5)
+    # Thresholds must be passed in the paper, and reached in the script.
     reached = operator.gt if strict else operator.ge
     dont_care = in_dont_care(truths, counts, found, t_tau)
     rows = [i for i in range(len(truths)) if counts[i]]

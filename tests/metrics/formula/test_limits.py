@@ -1,6 +1,4 @@
-"""The counted work of a formula is an upper bound of what TeX does, a sample beyond its budget is rejected, and hostile
-formulas and documents harm nobody in the benchmark's own batch scoring, as the pipeline calls it.
-"""
+"""The counted work of a formula bounds what TeX does, and neither costly nor hostile formulas harm their batch."""
 
 from __future__ import annotations
 
@@ -201,10 +199,7 @@ def processes_of_tex(folder: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def worker(typesetter: Typesetter, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FormulaBenchmark]:
-    """A benchmark with a short time limit, whose scratch folder is the only thing in a folder of its own.
-
-    It is made after the one that other tests share, whose folder is elsewhere.
-    """
+    """A benchmark with a short time limit, made after the shared one, and alone in its scratch folder."""
     scratch = tmp_path_factory.mktemp("scratch")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(scratch))

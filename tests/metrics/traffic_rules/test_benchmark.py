@@ -1,6 +1,4 @@
-"""Equal values, the three tasks and the pairs behind the properties, against the plain definitions; then the benchmark
-as a whole: values, details, what is refused, and the picture of a clip.
-"""
+"""Equal values, the tasks and the pairs of rules by plain definitions; values, details, limits and pictures."""
 
 from __future__ import annotations
 
@@ -123,10 +121,7 @@ def counted(true: list[Any], found: list[Any]) -> tuple[int, int, int]:
 
 @given(SIDE, SIDE)
 def test_counts_and_pairs_are_those_of_the_plain_definitions(true: Rules, predicted: Rules) -> None:
-    """Equal rules pair first and the rest as well as can be.
-
-    A line that is named twice is one of a true rule, and two of a predicted one.
-    """
+    """A line that is named twice is one of a true rule, and two of a predicted one."""
     result, pairs = scored_pairs(true, predicted)
     truth = [{**each, "matches": n, "centerlines": {*map(str, each["centerlines"])}} for n, each in enumerate(true)]
     edges, found = ([(rule, str(line)) for rule in side for line in rule["centerlines"]] for side in (truth, predicted))
