@@ -34,14 +34,6 @@ def one(*pairs: tuple[Any, Any]) -> Json:
     return data(series("s", *pairs))
 
 
-def test_the_examples_of_the_page() -> None:
-    """docs/explanation/benchmarks/chart.md: 0.833 and 0.962; the deviations are 100 and 15.81 (ddof 1)."""
-    bars = [one(("a", value), ("b", 200), ("c", 300)) for value in (100, 150)]
-    assert score(BAR, *bars) == pytest.approx((2 + 1 - 50 / 100) / 3)
-    boxes = [data({"name": "s", "data": dict(zip(SUMMARY, (10, 20, mid, 40, 50), strict=True))}) for mid in (30, 33)]
-    assert score(PLOT, *boxes) == pytest.approx((4 + 1 - 3 / math.sqrt(1000 / 4)) / 5)
-
-
 @pytest.mark.parametrize("kind", ["Line", "Scatter"])
 @pytest.mark.parametrize("word", ["nan", "1e999", None, "2001 (est.)"])
 def test_an_x_that_is_no_finite_number_is_a_label(kind: str, word: str | None) -> None:

@@ -44,7 +44,7 @@ def lines_of(path: Path, limit: int = LIMIT) -> list[Line]:
 
 
 def expected_lines(content: bytes, limit: int) -> list[tuple[int, bytes, int]]:
-    """The oracle: position, text and length of lines, cut at the limit; a blank one is none, a long one keeps its end."""
+    """Position, text and length of lines, cut at the limit; a blank one is none, a long one keeps its end."""
     found, position = [], 0
     for raw in re.findall(rb"[^\n]*\n|[^\n]+", content):
         text = (raw if len(raw) > limit + 5 else raw.rstrip(b"\r\n")).removeprefix(b"" if position else BOM)
