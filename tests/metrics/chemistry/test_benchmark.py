@@ -30,27 +30,24 @@ NEAR = "\\chemfig{%s-[,,,,draw=none]^-O-[:30]C}"
 AB = "\\chemfig{A-[2]B}"
 
 
-EXACT: list[tuple[str, str | None, float, float, float | None]] = [
-    (f"2 {ETHANOL}", f"3 {ETHANOL}", 0, 1, 1),
-    (f"2 {ETHANOL}", "2", 0, 0, 0),
-    (f"2 {ETHANOL}", f"2 {ETHANOL}{ETHANOL}", 0, 0, 0),
-    (f"2 {ETHANOL}", None, 0, 0, 0),
-    # Without any region the structure is right, and there are no molecules to be right, whatever is predicted.
-    ("H_2O", "H_2", 0, 1, None),
-    ("H_2O", None, 0, 0, None),
-    ("H_2O", ETHANOL, 0, 0, None),
-    # An atom that no bond is drawn to, such as a counter-ion, is an atom.
-    (NEAR % "Na^+", NEAR % "Na^+", 1, 1, 1),
-    (NEAR % "Na^+", NEAR % "K^+", 0, 0, 0),
-    (NEAR % "Na^+", "\\chemfig{^-O-[:30]C}", 0, 0, 0),
-    # Regions pair up in order.
-    (f"{ETHANOL}{AB}", f"{AB}{ETHANOL}", 0, 0, 0),
-]
-
-
 def test_exact_match_and_structure_exact_match() -> None:
     names = ("exact_match", "structure_exact_match", "structure_exact_match_molecules")
-    for truth, prediction, exact, structure, molecules in EXACT:
+    for truth, prediction, exact, structure, molecules in [
+        (f"2 {ETHANOL}", f"3 {ETHANOL}", 0, 1, 1),
+        (f"2 {ETHANOL}", "2", 0, 0, 0),
+        (f"2 {ETHANOL}", f"2 {ETHANOL}{ETHANOL}", 0, 0, 0),
+        (f"2 {ETHANOL}", None, 0, 0, 0),
+        # Without any region the structure is right, and there are no molecules to be right, whatever is predicted.
+        ("H_2O", "H_2", 0, 1, None),
+        ("H_2O", None, 0, 0, None),
+        ("H_2O", ETHANOL, 0, 0, None),
+        # An atom that no bond is drawn to, such as a counter-ion, is an atom.
+        (NEAR % "Na^+", NEAR % "Na^+", 1, 1, 1),
+        (NEAR % "Na^+", NEAR % "K^+", 0, 0, 0),
+        (NEAR % "Na^+", "\\chemfig{^-O-[:30]C}", 0, 0, 0),
+        # Regions pair up in order.
+        (f"{ETHANOL}{AB}", f"{AB}{ETHANOL}", 0, 0, 0),
+    ]:
         result = score(truth, prediction)
         assert [result.metrics[name] for name in names] == [exact, structure, molecules], (truth, prediction)
         # With another sample, without a molecule and right: of two samples both count, or one has a molecule.

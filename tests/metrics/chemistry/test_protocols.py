@@ -132,20 +132,17 @@ CIRCLED = "?[a] branch( -:[:30] \\circle branch) -[:90] -[:30] {} -[:330] {} -[:
 CORNERS = CIRCLED.format("branch( -[:90] C H O branch)", ""), CIRCLED.format("", "branch( -[:30] C H O branch)")
 
 
-TURNED: dict[tuple[float | None, str, str], list[Verdict]] = {
-    (10, "A -[:90] B", "A -[:80] B"): [RIGHT, RIGHT],
-    (10, "A -[:90] B", "A -[:79] B"): [WRONG, RIGHT],
-    (None, "A -[:90] B", "A -[:270] B"): [RIGHT, RIGHT],
-    # A third of a turn: the cyclic order is the same. To the tool the shift by angle stands, so texts differ.
-    (None, STAR.format(0, 120, 240), STAR.format(120, 240, 0)): [RIGHT, WRONG],
-    (None, ACROSS.format("", "?[b,{-}]"), ACROSS.format("?[b,{-}]", "")): [WRONG, RIGHT],
-    **{(each, *CORNERS): [RIGHT, WRONG] for each in (None, 60)},
-    (45, *CORNERS): [WRONG, WRONG],
-}
-
-
 def test_the_limit_of_angles_is_an_option_of_published() -> None:
-    for (limit, *contents), expected in TURNED.items():
+    for (limit, *contents), expected in {
+        (10, "A -[:90] B", "A -[:80] B"): [RIGHT, RIGHT],
+        (10, "A -[:90] B", "A -[:79] B"): [WRONG, RIGHT],
+        (None, "A -[:90] B", "A -[:270] B"): [RIGHT, RIGHT],
+        # A third of a turn: the cyclic order is the same. To the tool the shift by angle stands, so texts differ.
+        (None, STAR.format(0, 120, 240), STAR.format(120, 240, 0)): [RIGHT, WRONG],
+        (None, ACROSS.format("", "?[b,{-}]"), ACROSS.format("?[b,{-}]", "")): [WRONG, RIGHT],
+        **{(each, *CORNERS): [RIGHT, WRONG] for each in (None, 60)},
+        (45, *CORNERS): [WRONG, WRONG],
+    }.items():
         assert verdicts(*map(region, contents), max_angle_deviation=limit) == expected, (limit, contents)
 
 

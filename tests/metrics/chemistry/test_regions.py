@@ -41,59 +41,56 @@ def places(content: str) -> list[tuple[str, float, float]]:
     return sorted((text, round(x, 6) + 0.0, round(y, 6) + 0.0) for text, x, y in atoms)
 
 
-TWO_WAYS = [
-    # SSML: a branch comes back to the atom where it began, also for a mark; open ones are closed at the end.
-    ("branch( -[:90] B branch) ?[a] - C -[:120] ?[a,{-}]", "?[a] branch( -[:90] B branch) - C -[:120] ?[a,{-}]"),
-    ("A branch( -[:90] B branch( =_[:0] C", "A branch( -[:90] B branch( =^[:0] C branch) branch)"),
-    # Angles: absolute, relative to the bond before, predefined (n times 45 degrees), arithmetic.
-    (
-        "A-[:30]B-[::60]C-[::-120]D-[7]E-[1.5]F-[:360/5]G-[:-60]H",
-        "A -[:30] B -[:90] C -[:330] D -[:315] E -[:67.5] F -[:72] G -[:300] H",
-    ),
-    ("A-[:{60}]B-[{:30},{2}]C-[ { ::-10 } ]D", "A -[:60] B -[:30,2] C -[:20] D"),
-    # A branch starts with the group's default, and relative angles in it count from the bond before it.
-    (
-        "[::60,2]A-B([:20]-C-D)(-[::90]E(=[3]F)-G)-[::-90,0.5]H",
-        "A -[:60,2] B branch( -[:20,2] C -[:20,2] D branch) "
-        "branch( -[:150,2] E branch( =[:135,2] F branch) -[:60,2] G branch) -[:330,0.5] H",
-    ),
-    # Departure and arrival atoms choose within a group of atoms.
-    ("HO-[2,,2,1]CH_3", "H O -[:90] C H _ { 3 }"),
-    # Rings; the first side may be turned.
-    ("[:-30]*4(----)", "?[a] -[:330] -[:60] -[:150] ?[a,{-}]"),
-    ("A*5(-B=C-D-E=)", "A ?[a] -[:342] B =[:54] C -[:126] D -[:198] E ?[a,{=}]"),
-    # Branches of a ring leave along the bisector; a ring after a bond lies symmetrically about it.
-    ("*6(-(-A)-----)", "?[a] -[:330] branch( -[:270] A branch) -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"),
-    ("*6((-A)------)", "branch( -[:210] A branch) " + HEXAGON),
-    ("A-[2]*6(------)", "A -[:90] ?[a] -[:30] -[:90] -[:150] -[:210] -[:270] ?[a,{-}]"),
-    # The last side of a ring that starts the molecule is upright. Within a ring, angles and lengths count for nothing;
-    # what follows the last side is not drawn.
-    ("*6(-[:77]-[2,3]----A-(B){C}\\d)", HEXAGON),
-    # An open ring is an arc.
-    ("*6(---A)", "-[:330] -[:30] -[:90] A"),
-    # Nested rings share the side that comes next, with and without parentheses; of two bonds the higher is seen.
-    ("*6(--*6(=----=)----)", NESTED),
-    ("*6(--(*6(=-----))=---)", NESTED),
-    ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
-    # Hooks, with a type, a number, and without a name.
-    ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
-    # A hook's bond is drawn from the first atom with its name to the later one.
-    ("A?[a]-[:0]D-[:90]C-[:180]B?[a,<]", "A ?[a] <[:90] B -[:0] C -[:270] D ?[a,{-}]"),
-    ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
-    # Text: braces, marks, comments, blanks anywhere, a region within.
-    ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
-    ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
-    ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
-    ("\n  HO% 1\n  -[:30]% 2\n  -[:330]% 3\n  -[:30]OH% 4\n", "H O -[:30] -[:330] -[:30] O H"),
-    ("\n  O% 1\n  =[:30]% 2\n  -[:330]O% 3\n", "O =[:30] -[:330] O"),
-    # Bonds: Cram types, the side of a double bond, an offset.
-    ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
-    ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
-]
-
-
 def test_two_ways_to_draw_one_molecule() -> None:
-    for content, ssml in TWO_WAYS:
+    for content, ssml in [
+        # SSML: a branch comes back to the atom where it began, also for a mark; open ones are closed at the end.
+        ("branch( -[:90] B branch) ?[a] - C -[:120] ?[a,{-}]", "?[a] branch( -[:90] B branch) - C -[:120] ?[a,{-}]"),
+        ("A branch( -[:90] B branch( =_[:0] C", "A branch( -[:90] B branch( =^[:0] C branch) branch)"),
+        # Angles: absolute, relative to the bond before, predefined (n times 45 degrees), arithmetic.
+        (
+            "A-[:30]B-[::60]C-[::-120]D-[7]E-[1.5]F-[:360/5]G-[:-60]H",
+            "A -[:30] B -[:90] C -[:330] D -[:315] E -[:67.5] F -[:72] G -[:300] H",
+        ),
+        ("A-[:{60}]B-[{:30},{2}]C-[ { ::-10 } ]D", "A -[:60] B -[:30,2] C -[:20] D"),
+        # A branch starts with the group's default, and relative angles in it count from the bond before it.
+        (
+            "[::60,2]A-B([:20]-C-D)(-[::90]E(=[3]F)-G)-[::-90,0.5]H",
+            "A -[:60,2] B branch( -[:20,2] C -[:20,2] D branch) "
+            "branch( -[:150,2] E branch( =[:135,2] F branch) -[:60,2] G branch) -[:330,0.5] H",
+        ),
+        # Departure and arrival atoms choose within a group of atoms.
+        ("HO-[2,,2,1]CH_3", "H O -[:90] C H _ { 3 }"),
+        # Rings; the first side may be turned.
+        ("[:-30]*4(----)", "?[a] -[:330] -[:60] -[:150] ?[a,{-}]"),
+        ("A*5(-B=C-D-E=)", "A ?[a] -[:342] B =[:54] C -[:126] D -[:198] E ?[a,{=}]"),
+        # Branches of a ring leave along the bisector; a ring after a bond lies symmetrically about it.
+        ("*6(-(-A)-----)", "?[a] -[:330] branch( -[:270] A branch) -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"),
+        ("*6((-A)------)", "branch( -[:210] A branch) " + HEXAGON),
+        ("A-[2]*6(------)", "A -[:90] ?[a] -[:30] -[:90] -[:150] -[:210] -[:270] ?[a,{-}]"),
+        # The last side of a ring that starts the molecule is upright. Within a ring, angles and lengths count for
+        # nothing; what follows the last side is not drawn.
+        ("*6(-[:77]-[2,3]----A-(B){C}\\d)", HEXAGON),
+        # An open ring is an arc.
+        ("*6(---A)", "-[:330] -[:30] -[:90] A"),
+        # Nested rings share the side that comes next, with and without parentheses; of two bonds the higher is seen.
+        ("*6(--*6(=----=)----)", NESTED),
+        ("*6(--(*6(=-----))=---)", NESTED),
+        ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
+        # Hooks, with a type, a number, and without a name.
+        ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
+        # A hook's bond is drawn from the first atom with its name to the later one.
+        ("A?[a]-[:0]D-[:90]C-[:180]B?[a,<]", "A ?[a] <[:90] B -[:0] C -[:270] D ?[a,{-}]"),
+        ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
+        # Text: braces, marks, comments, blanks anywhere, a region within.
+        ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
+        ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
+        ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
+        ("\n  HO% 1\n  -[:30]% 2\n  -[:330]% 3\n  -[:30]OH% 4\n", "H O -[:30] -[:330] -[:30] O H"),
+        ("\n  O% 1\n  =[:30]% 2\n  -[:330]O% 3\n", "O =[:30] -[:330] O"),
+        # Bonds: Cram types, the side of a double bond, an offset.
+        ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
+        ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
+    ]:
         match = compare(content, ssml, max_angle_deviation=0.01)
         assert match.equal, (content, match.difference)
         assert places(content) == places(ssml), content
@@ -116,64 +113,59 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert last.molecule == first.molecule
 
 
-PROBLEMS = {
-    # \chemfig{ is nine characters, so the content starts at character 9 of the text.
-    "\\chemfig{A-[:3x]B}": "at character 11 of the text: expected an angle",
-    "\\chemfig[angle increment=400]{A}": "at character 8 of the text: expected an angle between -360 and 360",
-    "\\chemfig{A-[,-1]B}": "at character 11 of the text: expected a length of 0 or more",
-    "\\chemfig{A-[:1/0]B}": "at character 11 of the text: expected an angle",
-    "\\chemfig{A(-B}": "at character 10 of the text: expected a ')'",
-    "\\chemfig{A)-B}": "at character 10 of the text: expected a '('",
-    "\\chemfig{A*2(--)}": "at character 11 of the text: expected the number of sides of a ring, 3 to 500",
-    "\\chemfig{*6-}": "at character 11 of the text: expected a '(' after the number of sides",
-    "\\chemfig{A-[2B}": "at character 11 of the text: expected a ']' that closes this '['",
-    "\\chemfig{A?[a,12]-B}": "at character 10 of the text: expected a bond or a number from 1 to 9",
-    "\\chemfig{A@-B}": "at character 10 of the text: expected a name in braces",
-    "\\chemfig{" + "(-" * 200 + ")" * 200 + "}": "expected at most 150 groups",
-    "\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}": "at character 37 of the text: expected at most 1000 sub",
-    "\\chemfig{A-!{none}}": "at character 11 of the text: expected a submolecule that \\definesubmol defines",
-    "\\definesubmol{x}{-[:y]}\\chemfig{A!{x}}": "at character 33 of the text: expected an angle",
-    "%\n\\chemfig{A branch) -[:0] B}": "at character 13 of the text: expected a 'branch(' before this 'branch)'",
-    "\\chemfig{A -[:ninety] branch( branch)}": "at character 11 of the text: expected a bond such as -[:30.0",
-    "\\chemfig{A -[:1.2.3] branch( branch)}": "expected a bond such as",
-    "\\chemfig{A -[:0,1000000001] branch( branch)}": "expected a bond such as",
-    "\\chemfig{A ?[a,x] branch( branch)}": "expected a hook such as",
-    "\\chemfig{A x?[a] branch( branch)}": "expected a hook such as",
-    "\\chemfig{A ?[a,{-}] branch( branch)}": "expected an atom with the mark ?[a] before '?[a,{-}]'",
-    "x \\chemfig{A-[2]B \\chemfig{C}": "at character 10 of the text: expected a '}' that closes this '{'",
-    "\\chemfig b \\chemfig{A-[2]B}": "at character 9 of the text: expected a '{' after \\chemfig",
-}
-
-
 def test_what_cannot_be_read_says_where_and_what_was_expected() -> None:
-    for text, said in PROBLEMS.items():
+    for text, said in {
+        # \chemfig{ is nine characters, so the content starts at character 9 of the text.
+        "\\chemfig{A-[:3x]B}": "at character 11 of the text: expected an angle",
+        "\\chemfig[angle increment=400]{A}": "at character 8 of the text: expected an angle between -360 and 360",
+        "\\chemfig{A-[,-1]B}": "at character 11 of the text: expected a length of 0 or more",
+        "\\chemfig{A-[:1/0]B}": "at character 11 of the text: expected an angle",
+        "\\chemfig{A(-B}": "at character 10 of the text: expected a ')'",
+        "\\chemfig{A)-B}": "at character 10 of the text: expected a '('",
+        "\\chemfig{A*2(--)}": "at character 11 of the text: expected the number of sides of a ring, 3 to 500",
+        "\\chemfig{*6-}": "at character 11 of the text: expected a '(' after the number of sides",
+        "\\chemfig{A-[2B}": "at character 11 of the text: expected a ']' that closes this '['",
+        "\\chemfig{A?[a,12]-B}": "at character 10 of the text: expected a bond or a number from 1 to 9",
+        "\\chemfig{A@-B}": "at character 10 of the text: expected a name in braces",
+        "\\chemfig{" + "(-" * 200 + ")" * 200 + "}": "expected at most 150 groups",
+        "\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}": "at character 37 of the text: expected at most 1000 sub",
+        "\\chemfig{A-!{none}}": "at character 11 of the text: expected a submolecule that \\definesubmol defines",
+        "\\definesubmol{x}{-[:y]}\\chemfig{A!{x}}": "at character 33 of the text: expected an angle",
+        "%\n\\chemfig{A branch) -[:0] B}": "at character 13 of the text: expected a 'branch(' before this 'branch)'",
+        "\\chemfig{A -[:ninety] branch( branch)}": "at character 11 of the text: expected a bond such as -[:30.0",
+        "\\chemfig{A -[:1.2.3] branch( branch)}": "expected a bond such as",
+        "\\chemfig{A -[:0,1000000001] branch( branch)}": "expected a bond such as",
+        "\\chemfig{A ?[a,x] branch( branch)}": "expected a hook such as",
+        "\\chemfig{A x?[a] branch( branch)}": "expected a hook such as",
+        "\\chemfig{A ?[a,{-}] branch( branch)}": "expected an atom with the mark ?[a] before '?[a,{-}]'",
+        "x \\chemfig{A-[2]B \\chemfig{C}": "at character 10 of the text: expected a '}' that closes this '{'",
+        "\\chemfig b \\chemfig{A-[2]B}": "at character 9 of the text: expected a '{' after \\chemfig",
+    }.items():
         (problem,) = reading(text).problems
         assert said in problem, text
     assert reading("\\chemfig{", "released").problems == ["at character 8 of the text: expected a pair of braces"]
 
 
-SSML_IN = {
-    ("published", "released"): [
-        *("C H _ { 3 } -[:90.0,1.0] O", "?[a] -[:90] -[:30] ?[a,{-}]", "A branch( - branch)", "", "N-[:90] O"),
-        *("( C H _ { 2 } ) _ { 3 } -[:90] O", "N ^ { + } -[:90] O ^ { - }", "A { ~ - }", "CH O -[:90.0,1.0] N"),
-        # A bond lacks a colon or a bracket.
-        *("-[:45.0,1.0] -[315.0,1.0]", "?[a] -[:90] -[:30 -[210] ?[a,{-}]"),
-    ],
-    (): ["CH_3-[2]OH", "[ :30] - -", "A *6( -[:30.0,1.0] B )", "CHO-[:90.0,1.0]CHO"],
-    ("released",): [
-        # Spaced characters with bare bonds, rings or options are text to the tool.
-        *("* 6 ( - - - )", "C H _ { 3 } - O H", "C ( -[:90] H ) -[:0] H", "-[:90]O", "O-[:90]", "-[:90]O -[:0]N"),
-        # A bond of the labels is SSML to the tool where blanks are lost: one text, which is that of an atom.
-        "C H O-[:90.0,1.0]C H O",
-        # Blanks and line breaks between the bonds of raw Chemfig, where something is joined or bare.
-        *("HO\n-[:30,1.0]\n-[:330]OH", "CH_3 -[:30,1.0] CH_2 - OH", "-[:30] -[:330]O", "C -[:30.0,1.0] N (-[:90] O )"),
-        *("?[a]=[:30] -[:330] ?[a]", "CH? -[:30] -[:330] C?", "CH_3 ?[a]", "CO -[:30,1.2] H", "C -[:90.0,1.0] -[7] H"),
-    ],
-}
-
-
 def test_the_look_of_a_region_tells_its_way_of_writing() -> None:
-    for ssml_in, contents in SSML_IN.items():
+    for ssml_in, contents in {
+        ("published", "released"): [
+            *("C H _ { 3 } -[:90.0,1.0] O", "?[a] -[:90] -[:30] ?[a,{-}]", "A branch( - branch)", "", "N-[:90] O"),
+            *("( C H _ { 2 } ) _ { 3 } -[:90] O", "N ^ { + } -[:90] O ^ { - }", "A { ~ - }", "CH O -[:90.0,1.0] N"),
+            # A bond lacks a colon or a bracket.
+            *("-[:45.0,1.0] -[315.0,1.0]", "?[a] -[:90] -[:30 -[210] ?[a,{-}]"),
+        ],
+        (): ["CH_3-[2]OH", "[ :30] - -", "A *6( -[:30.0,1.0] B )", "CHO-[:90.0,1.0]CHO"],
+        ("released",): [
+            # Spaced characters with bare bonds, rings or options are text to the tool.
+            *("* 6 ( - - - )", "C H _ { 3 } - O H", "C ( -[:90] H ) -[:0] H", "-[:90]O", "O-[:90]", "-[:90]O -[:0]N"),
+            # A bond of the labels is SSML to the tool where blanks are lost: one text, which is that of an atom.
+            "C H O-[:90.0,1.0]C H O",
+            # Blanks and line breaks between the bonds of raw Chemfig, where something is joined or bare.
+            *("HO\n-[:30,1.0]\n-[:330]OH", "CH_3 -[:30,1.0] CH_2 - OH", "-[:30] -[:330]O", "CO -[:30,1.2] H"),
+            *("C -[:30.0,1.0] N (-[:90] O )", "?[a]=[:30] -[:330] ?[a]", "CH? -[:30] -[:330] C?", "CH_3 ?[a]"),
+            "C -[:90.0,1.0] -[7] H",
+        ],
+    }.items():
         for content in contents:
             read = tuple(each for each in PROTOCOLS if is_ssml(content, reads_spaced_chemfig=each == "published"))
             assert read == ssml_in, content

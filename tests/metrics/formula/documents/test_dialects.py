@@ -117,21 +117,18 @@ def test_examples(dialect: str, text: str, expected: list[str]) -> None:
     assert contents(text, dialect) == expected
 
 
-ROWS = {
-    r"\begin{align} a &= b \\ c &= d \end{align}": r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
-    r"\begin{alignat}{2} a &= b \end{alignat}": r"\begin{aligned} a &= b \end{aligned}",
-    r"\begin{gather} a \\ b \end{gather}": r"\begin{gathered} a \\ b \end{gathered}",
-    r"\[ \begin{aligned}[t] a &= b \end{aligned} \]": r"\begin{aligned} a &= b \end{aligned}",
-    r"\begin{gather} \begin{cases} a \end{cases} \\ b \end{gather}": (
-        r"\begin{gathered} \begin{cases} a \end{cases} \\ b \end{gathered}"
-    ),
-    r"\begin{align} a = b \end{align}": "a = b",
-    r"\begin{align} \begin{pmatrix} a & b \end{pmatrix} \end{align}": r"\begin{pmatrix} a & b \end{pmatrix}",
-}
-
-
 def test_rows_are_in_an_environment_that_can_be_typeset() -> None:
-    for source, latex in ROWS.items():
+    for source, latex in {
+        r"\begin{align} a &= b \\ c &= d \end{align}": r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+        r"\begin{alignat}{2} a &= b \end{alignat}": r"\begin{aligned} a &= b \end{aligned}",
+        r"\begin{gather} a \\ b \end{gather}": r"\begin{gathered} a \\ b \end{gathered}",
+        r"\[ \begin{aligned}[t] a &= b \end{aligned} \]": r"\begin{aligned} a &= b \end{aligned}",
+        r"\begin{gather} \begin{cases} a \end{cases} \\ b \end{gather}": (
+            r"\begin{gathered} \begin{cases} a \end{cases} \\ b \end{gathered}"
+        ),
+        r"\begin{align} a = b \end{align}": "a = b",
+        r"\begin{align} \begin{pmatrix} a & b \end{pmatrix} \end{align}": r"\begin{pmatrix} a & b \end{pmatrix}",
+    }.items():
         assert [each.latex for each in read(source, "latex")] == [latex]
 
 
@@ -249,42 +246,39 @@ def test_any_text_gives_formulas_in_order_and_what_is_visible_keeps_its_place(di
     assert all(shown in (" ", kept) for shown, kept in zip(visible_source(text), text, strict=True))
 
 
-VISIBLE = {
-    "a % b\nc": "a \nc",
-    "100\\% a": "100\\% a",
-    "a \\\\% b\nc": "a \\\\\nc",  # `\\` is a line break, so the % after it is a comment
-    "a\n  % alone\nb": "a\n  b",  # a blank line here would end the paragraph
-    "a\n% alone\n\nb": "a\n\nb",
-    "% all": "",
-    "a \\iffalse b \\fi c": "a  c",
-    "\\iffalse a \\ifx x y b \\else c \\fi d \\fi e": " e",
-    "\\iffalse a \\else b \\fi c": " b  c",
-    "a \\iffalse b\n\n\\else c \\fi d": "a  c  d",
-    "\\iffalse a \\else \\ifx x y b \\fi c \\fi d": " \\ifx x y b \\fi c  d",
-    "\\iffalse a % \\fi\n b \\fi c": " c",
-    "\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c": "\\newif\\ifdraft  c",
-    "\\iffalse a \\iff b \\ifthenelse{c}{d}{e} \\fi c": " c",  # a sign, and a command with arguments
-    "a \\iffalse never closed": "a ",
-    "a\n\\begin{comment}\n% x\n\\end{comment}\nb": "a\nb",
-    "a \\begin{comment} never closed": "a ",
-    "\\verb|%| \\verb*+%+ b % c": "\\verb| | \\verb*+ + b ",
-    "\\verb%a% b % c": "\\verb% % b ",  # the sign around it is no comment
-    "\\begin{verbatim} % \\iffalse \\end{verbatim} % c": "\\begin{verbatim} \\end{verbatim} ",
-    "\\verb{%} \\lstinline[a={%}]!%! \\verb|| \\verb*x % c": "\\verb{ } \\lstinline[a={%}]! ! \\verb|| \\verb*x ",
-    "\\verb{ % a\n b} \\verb*| % b\n|": "\\verb{ \n b} \\verb*| \n|",  # not closed in their line
-    **{f"\\verb|{'%' * count}|": f"\\verb|{shown}" for count, shown in ((2_000, " |"), (2_001, ""))},
-    f"a\\verb|{'%' * 2_000}|": "a\\verb| |",
-    "\\iffalse \\verb|\\fi| a \\fi b": " b",
-    "\\url{http://a/%20b} % c": "\\url{ } ",
-    "\\begin{verbatim} % never closed": "\\begin{verbatim} ",
-}
-
-
 def test_what_is_visible() -> None:
     def paragraphs(text: str) -> list[list[str]]:
         return [paragraph.split() for paragraph in re.split(r"\n\s*\n", text)]
 
-    for source, expected in VISIBLE.items():
+    for source, expected in {
+        "a % b\nc": "a \nc",
+        "100\\% a": "100\\% a",
+        "a \\\\% b\nc": "a \\\\\nc",  # `\\` is a line break, so the % after it is a comment
+        "a\n  % alone\nb": "a\n  b",  # a blank line here would end the paragraph
+        "a\n% alone\n\nb": "a\n\nb",
+        "% all": "",
+        "a \\iffalse b \\fi c": "a  c",
+        "\\iffalse a \\ifx x y b \\else c \\fi d \\fi e": " e",
+        "\\iffalse a \\else b \\fi c": " b  c",
+        "a \\iffalse b\n\n\\else c \\fi d": "a  c  d",
+        "\\iffalse a \\else \\ifx x y b \\fi c \\fi d": " \\ifx x y b \\fi c  d",
+        "\\iffalse a % \\fi\n b \\fi c": " c",
+        "\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c": "\\newif\\ifdraft  c",
+        "\\iffalse a \\iff b \\ifthenelse{c}{d}{e} \\fi c": " c",  # a sign, and a command with arguments
+        "a \\iffalse never closed": "a ",
+        "a\n\\begin{comment}\n% x\n\\end{comment}\nb": "a\nb",
+        "a \\begin{comment} never closed": "a ",
+        "\\verb|%| \\verb*+%+ b % c": "\\verb| | \\verb*+ + b ",
+        "\\verb%a% b % c": "\\verb% % b ",  # the sign around it is no comment
+        "\\begin{verbatim} % \\iffalse \\end{verbatim} % c": "\\begin{verbatim} \\end{verbatim} ",
+        "\\verb{%} \\lstinline[a={%}]!%! \\verb|| \\verb*x % c": "\\verb{ } \\lstinline[a={%}]! ! \\verb|| \\verb*x ",
+        "\\verb{ % a\n b} \\verb*| % b\n|": "\\verb{ \n b} \\verb*| \n|",  # not closed in their line
+        **{f"\\verb|{'%' * count}|": f"\\verb|{shown}" for count, shown in ((2_000, " |"), (2_001, ""))},
+        f"a\\verb|{'%' * 2_000}|": "a\\verb| |",
+        "\\iffalse \\verb|\\fi| a \\fi b": " b",
+        "\\url{http://a/%20b} % c": "\\url{ } ",
+        "\\begin{verbatim} % never closed": "\\begin{verbatim} ",
+    }.items():
         assert paragraphs(visible_source(source)) == paragraphs(expected), source
 
 

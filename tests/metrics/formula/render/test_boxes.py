@@ -245,19 +245,16 @@ def test_the_places_of_ink() -> None:
         assert [inks_of(each) for each in pages(page(body))] == [expected]
 
 
-OWNERS = {
-    # Marks nest, and an empty one owns nothing.
-    OPEN + EMPTY + b"A" + CLOSE + b"A" + CLOSE + b"A": ([-1, 7, -1], True),
-    OPEN + b"A": ([7], False),
-    b"A" + CLOSE: ([-1], False),
-    # Ink behind the mark of a second display is not of the formula.
-    b"A" + AGAIN: ([-1], True),
-    AGAIN + b"A": ([-1], False),
-}
-
-
 def test_whose_ink_is_whose() -> None:
-    for body, expected in OWNERS.items():
+    for body, expected in {
+        # Marks nest, and an empty one owns nothing.
+        OPEN + EMPTY + b"A" + CLOSE + b"A" + CLOSE + b"A": ([-1, 7, -1], True),
+        OPEN + b"A": ([7], False),
+        b"A" + CLOSE: ([-1], False),
+        # Ink behind the mark of a second display is not of the formula.
+        b"A" + AGAIN: ([-1], True),
+        AGAIN + b"A": ([-1], False),
+    }.items():
         (only,) = pages(page(FONT + body))
         assert ([ink.mark for ink in inks_of(only)], only.balanced) == expected
         assert only.marks == ({7} if OPEN in body else set())
