@@ -171,31 +171,29 @@ def test_the_look_of_a_region_tells_its_way_of_writing() -> None:
             assert read == ssml_in, content
 
 
-TEXTS = {
-    # A straight chain is text: bonds within 15 degrees of the x axis, no branch, no ring, `- = ~` alone.
-    "\\chemfig{CH_3-CH_2=O}": "C H _ { 3 } - C H _ { 2 } = O",
-    "\\chemfig{HC~CH}": "H C \\equiv C H",
-    "\\chemfig { A -[:180] B }": "B - A",
-    "\\chemfig{A-[:15]B}\\chemfig{A-[:-15]B}": "A - B A - B",
-    "\\chemfig{A-[:165]B}\\chemfig{A-[:-165]B}": "B - A B - A",
-    "\\chemfig{A-[,0.25]B}\\chemfig{A<[,0.2]B}\\chemfig{A}": "A B A B A",
-    "\\chemfig{A-[:15.1]B}\\chemfig{A(-[2]C)-B}": "\\chemfig1 \\chemfig2",
-    "\\chemfig{A<B}\\chemfig{A?-B-C?}": "\\chemfig1 \\chemfig2",
-    # Regions stand in the text by number, definitions do not, and one that is not closed takes the rest.
-    "2 \\chemfig{A-[2]B} + \\xrightarrow{\\chemfig{C-[2]D}} H_2O": (
-        "2 \\chemfig1 + \\overset { \\chemfig2 } { \\rightarrow } H _ { 2 } O"
-    ),
-    "\\definesubmol{a}{-[2]B} \\chemfig{A!a} !": "\\chemfig1 !",
-    "x \\chemfig{A-[2]B \\chemfig{C}": "x \\chemfig1",
-    # A `~` is a blank around molecules alone.
-    "\\chemfig{A-[2]B}~+~\\chemfig{A{~}~B}\\~n\\\\~C": "\\chemfig1 + A ~ \\equiv B \\~ n \\\\ C",
-    # A comment is gone with the end of its line; a command before it does not run into what follows.
-    "\\chemfig{A-[2]B%[\n}a%b\n\\c%d\ne\\\\%f\ng\\%h\ni%j": "\\chemfig1 a \\c e \\\\ g \\% h i \\% j",
-}
-
-
 def test_the_text_of_a_line() -> None:
-    assert {text: " ".join(line(text).tokens) for text in TEXTS} == TEXTS
+    texts = {
+        # A straight chain is text: bonds within 15 degrees of the x axis, no branch, no ring, `- = ~` alone.
+        "\\chemfig{CH_3-CH_2=O}": "C H _ { 3 } - C H _ { 2 } = O",
+        "\\chemfig{HC~CH}": "H C \\equiv C H",
+        "\\chemfig { A -[:180] B }": "B - A",
+        "\\chemfig{A-[:15]B}\\chemfig{A-[:-15]B}": "A - B A - B",
+        "\\chemfig{A-[:165]B}\\chemfig{A-[:-165]B}": "B - A B - A",
+        "\\chemfig{A-[,0.25]B}\\chemfig{A<[,0.2]B}\\chemfig{A}": "A B A B A",
+        "\\chemfig{A-[:15.1]B}\\chemfig{A(-[2]C)-B}": "\\chemfig1 \\chemfig2",
+        "\\chemfig{A<B}\\chemfig{A?-B-C?}": "\\chemfig1 \\chemfig2",
+        # Regions stand in the text by number, definitions do not, and one that is not closed takes the rest.
+        "2 \\chemfig{A-[2]B} + \\xrightarrow{\\chemfig{C-[2]D}} H_2O": (
+            "2 \\chemfig1 + \\overset { \\chemfig2 } { \\rightarrow } H _ { 2 } O"
+        ),
+        "\\definesubmol{a}{-[2]B} \\chemfig{A!a} !": "\\chemfig1 !",
+        "x \\chemfig{A-[2]B \\chemfig{C}": "x \\chemfig1",
+        # A `~` is a blank around molecules alone.
+        "\\chemfig{A-[2]B}~+~\\chemfig{A{~}~B}\\~n\\\\~C": "\\chemfig1 + A ~ \\equiv B \\~ n \\\\ C",
+        # A comment is gone with the end of its line; a command before it does not run into what follows.
+        "\\chemfig{A-[2]B%[\n}a%b\n\\c%d\ne\\\\%f\ng\\%h\ni%j": "\\chemfig1 a \\c e \\\\ g \\% h i \\% j",
+    }
+    assert {text: " ".join(line(text).tokens) for text in texts} == texts
 
 
 def form(text: str) -> str:

@@ -85,20 +85,18 @@ def test_small_counts_are_packed_in_few_bytes_and_data_that_do_not_fit_are_refus
         SumTable.of([Sums({"a": 1 << 120})])
 
 
-F_MEASURES = {
-    (0.5, 1.0): 2 / 3,  # 2 * 0.5 * 1 / 1.5
-    (0.25, 0.75): 0.375,  # 2 * 0.1875 / 1
-    (0.0, 0.0): 0.0,
-    (1.0, 0.0): 0.0,
-    (None, 0.0): 0.0,  # nothing was predicted, something was there, or the other way round
-    (0.5, None): 0.0,
-    (None, None): None,
-}
-
-
 def test_ratios_and_means() -> None:
+    f_measures = {
+        (0.5, 1.0): 2 / 3,  # 2 * 0.5 * 1 / 1.5
+        (0.25, 0.75): 0.375,  # 2 * 0.1875 / 1
+        (0.0, 0.0): 0.0,
+        (1.0, 0.0): 0.0,
+        (None, 0.0): 0.0,  # nothing was predicted, something was there, or the other way round
+        (0.5, None): 0.0,
+        (None, None): None,
+    }
     for order in (1, -1):
-        assert {rates: f_measure(*rates[::order]) for rates in F_MEASURES} == F_MEASURES
+        assert {rates: f_measure(*rates[::order]) for rates in f_measures} == f_measures
     assert precision_recall_f1(3, 4, 6) == pytest.approx((0.75, 0.5, 0.6))  # 2 * 0.375 / 1.25
     assert precision_recall_f1(0, 0, 5) == precision_recall_f1(0, 5, 0) == (0, 0, 0)
     assert precision_recall_f1(0, 0, 0) == (None, None, None)

@@ -206,24 +206,22 @@ def test_one_dollar_pair_too_few_or_too_many_costs_one_formula(
     assert all(prose_start(content) == len(content) for content in found)
 
 
-JUDGED = {
-    "a^2 + \\beta_1 = 3": (5, ""),  # ^ + \beta _ =
-    "we see that the sum is small": (-5, "see that the sum is small"),  # five words of three letters or more
-    "where x = 1": (0, ""),  # a word and a sign
-    "\\text{if the sum is small} x_{max}": (1, ""),  # neither text within a formula nor a script is a word
-    ".": (-1, ""),
-    "we": (-1, ""),
-    " ": (0, ""),
-    "see $x$ and \\cite{a}": (-6, "see $x$ and \\cite{a}"),  # two for $x$ and for the citation each
-    "# Title": (-3, "# Title"),  # a heading counts as two words
-    "\u8fd9\u662f\u4e00\u4e2a": (-2, ""),  # four ideographs count as two words
-    "x = 1 where the sum": (-2, "where the sum"),  # four words are needed for two signs
-    "the sum = where the": (-3, ""),  # a sign between
-}
-
-
 def test_mathematics_has_signs_and_prose_three_words_in_a_row() -> None:
-    assert {text: (math_score(text), text[prose_start(text) :]) for text in JUDGED} == JUDGED
+    judged = {
+        "a^2 + \\beta_1 = 3": (5, ""),  # ^ + \beta _ =
+        "we see that the sum is small": (-5, "see that the sum is small"),  # five words of three letters or more
+        "where x = 1": (0, ""),  # a word and a sign
+        "\\text{if the sum is small} x_{max}": (1, ""),  # neither text within a formula nor a script is a word
+        ".": (-1, ""),
+        "we": (-1, ""),
+        " ": (0, ""),
+        "see $x$ and \\cite{a}": (-6, "see $x$ and \\cite{a}"),  # two for $x$ and for the citation each
+        "# Title": (-3, "# Title"),  # a heading counts as two words
+        "\u8fd9\u662f\u4e00\u4e2a": (-2, ""),  # four ideographs count as two words
+        "x = 1 where the sum": (-2, "where the sum"),  # four words are needed for two signs
+        "the sum = where the": (-3, ""),  # a sign between
+    }
+    assert {text: (math_score(text), text[prose_start(text) :]) for text in judged} == judged
 
 
 PIECES = [
