@@ -59,6 +59,11 @@ def bare_png(width: int, height: int) -> bytes:
 
 
 PNG = image_bytes("PNG")
+IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), bare_png(320, 200)]
+TURNED = [image_bytes(kind, (200, 320), 6) for kind in ("PNG", "JPEG", "WEBP", "TIFF")]
+BOX: dict[str, Any] = {"box": [1, 2, 3, 4]}
+SQUARE: dict[str, Any] = {"points": [[1, 2], [3, 4], [5, 6], [7, 8]]}
+ONES = "1" * 400_000
 PIE = {"task1": {"input": {}, "name": "Chart Classification", "output": {"chart_type": "Pie"}}, "source": "web"}
 
 
@@ -83,10 +88,6 @@ class Pipe(io.BytesIO):
         raise io.UnsupportedOperation
 
 
-IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), bare_png(320, 200)]
-TURNED = [image_bytes(kind, (200, 320), 6) for kind in ("PNG", "JPEG", "WEBP", "TIFF")]
-
-
 @pytest.mark.parametrize("content", [*IMAGES, *TURNED])
 def test_image_sizes_are_read_from_the_header(content: bytes) -> None:
     for stream in (io.BytesIO, Pipe):
@@ -107,11 +108,6 @@ def test_the_corners_of_a_text_block_become_an_upright_box() -> None:
     for block in ({"id": 0, "polygon": CORNERS}, {"id": 0, "bb": CORNERS}, {"bb": None, "polygon": CORNERS}):
         (record,) = convert("chart", with_blocks(block, {"id": 1, "bb": upright})[1:])
         assert record["task2"]["output"]["text_blocks"] == [{**block, "bb": around}, {"id": 1, "bb": upright}]
-
-
-BOX: dict[str, Any] = {"box": [1, 2, 3, 4]}
-SQUARE: dict[str, Any] = {"points": [[1, 2], [3, 4], [5, 6], [7, 8]]}
-ONES = "1" * 400_000
 
 
 def regions(role: str, content: str | bytes) -> Any:

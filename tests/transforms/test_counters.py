@@ -28,9 +28,6 @@ def metric_names(timed: Sequence[str]) -> set[str]:
     return {*METRICS, *(f"{each}_microseconds" for each in timed)}
 
 
-DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "outputs.md"
-
-
 class TimedBenchmark(ToyBenchmark):
     """Takes 7 microseconds of a tool for each batch."""
 
@@ -84,6 +81,7 @@ def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: p
 
 def test_the_documented_names_are_those_of_all_benchmarks() -> None:
     timed = [name for benchmark in BUILT_IN for name in benchmark_class(benchmark).timed]
-    section = DOCUMENTED.read_text(encoding="utf-8").partition("\n## Counters\n")[2].partition("\n## ")[0]
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "outputs.md"
+    section = page.read_text(encoding="utf-8").partition("\n## Counters\n")[2].partition("\n## ")[0]
     documented = re.findall(r"`(\w+)`", "".join(re.findall(r"^- .*$", section, re.MULTILINE)))
     assert sorted(documented) == sorted(metric_names(timed))

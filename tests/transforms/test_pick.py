@@ -149,6 +149,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much() -> N
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0]), min_size=1, max_size=60), st.integers(1, 9))
 def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: int) -> None:
     """By the change of the main metric, then by the changes of all, and then by sample_id."""
+    kinds = {0.0: "worse", 0.1: "worse", 0.2: "worse", 0.5: "other", 1.0: "wrong_to_right"}
     plan = ChangePlan((MetricSpec("other", "", False), METRIC), 1, 0.1, most)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sample_changes, "SAMPLES_PER_BLOCK", 3)
@@ -158,7 +159,7 @@ def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: i
             before = SampleRow(f"{number}", "rejected" if value == 0.5 else "scored", "", (), (0.0, 0.5), "{}", "h")
             after = SampleRow(f"{number}", "scored", "", (), (number % 3, value), "{}", "h")
             counter.add(before, after)
-            row = {"sample_id": f"{number}", "change": value - 0.5, "kind": KINDS_OF[value]}
+            row = {"sample_id": f"{number}", "change": value - 0.5, "kind": kinds[value]}
             row |= {"baseline.status": before.status, "baseline.other": 0.0, "baseline.score": 0.5}
             row |= {"candidate.status": "scored", "candidate.other": number % 3, "candidate.score": value}
             rows.append((-abs(value - 0.5), -abs(value - 0.5) - number % 3, f"{number}", row))
@@ -174,9 +175,6 @@ def test_the_lists_of_all_bundles_are_sorted_and_cut_together(tmp_path: Path) ->
     (name,) = written["files"]
     assert (tmp_path / ".runs/id/changes" / name).read_text() == '{"n":1}\n{"n":2}\n{"n":3}\n'
     assert written["first"] == [[{"n": 1}, {"n": 2}, {"n": 3}]]
-
-
-KINDS_OF = {0.0: "worse", 0.1: "worse", 0.2: "worse", 0.5: "other", 1.0: "wrong_to_right"}
 
 
 def counted(old: float | None, new: float | None, higher_is_better: bool = True) -> set[str]:

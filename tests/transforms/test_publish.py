@@ -68,15 +68,13 @@ def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, m
     do_fn.teardown()
 
 
-NUMBERS: dict[str, Any] = {"b": np.float64(0.1), "a": np.int64(7), "c": np.float32(0.5), "d": 2**32, "e": 1 / 3}
-
-
 def rows(count: int) -> list[ScoredSample]:
+    numbers: dict[str, Any] = {"b": np.float64(0.1), "a": np.int64(7), "c": np.float32(0.5), "d": 2**32, "e": 1 / 3}
     return [
         ScoredSample(
             *(f"s{i}", i % 2, "scored", "rejected" if i % 2 else None, f"u{i}", {"ground_truth.scored": 1, "a": 2}),
             slice_values=("web", {"b": i, "a": None}, None),
-            statistics=NUMBERS,
+            statistics=numbers,
             metrics={"score": i / 2, "other": None},
             truth_hash=f"{i:032x}",
             details=b'{"i":%d}' % i,

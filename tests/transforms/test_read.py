@@ -35,6 +35,7 @@ COLUMNS = {
     GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
     0: SideColumns(frozenset({"text", "rules"}), frozenset({"rules"})),
 }
+WORDS = SideColumns(None, frozenset({"words"}), ("kind",), texts={"text": True})
 LIMITS = RecordLimits(record_bytes=2500, depth=6)
 
 
@@ -269,8 +270,6 @@ def test_the_outcomes_tell_whether_a_record_has_a_field_of_the_benchmark(
 
 
 # Elements of collections.
-
-WORDS = SideColumns(None, frozenset({"words"}), ("kind",), texts={"text": True})
 
 
 def encode(

@@ -88,9 +88,6 @@ def test_too_many_slices_of_one_sample_are_told_before_they_are_made_and_long_va
     assert value_text("\ud800" * 300) != value_text("\ud801" * 300)
 
 
-WEB, CRAWL = (Slice(("source",), (each,)) for each in ("web", "crawl"))
-
-
 def sample_of(sample_id: str, slices: tuple[Slice, ...] = (), system: int = 0, **more: Any) -> ScoredSample:
     return ScoredSample(sample_id, system, "scored", None, sample_id, {}, slices, **more)
 
@@ -104,6 +101,7 @@ def totals(do_fn: SumSlices, *batches: list[ScoredSample]) -> list[tuple[SliceKe
     return [(msgspec.msgpack.decode(key, type=SliceKey), found) for key, found in bundle(do_fn, *batches)["main"]]
 
 
+WEB, CRAWL = (Slice(("source",), (each,)) for each in ("web", "crawl"))
 SAMPLES = st.lists(
     st.builds(
         ScoredSample,

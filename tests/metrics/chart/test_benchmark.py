@@ -309,9 +309,6 @@ def test_the_series_of_each_task_that_is_scored_are_drawn_and_matched_from_a_sco
     assert [judged(score) for score in (1.0, 0.5, 0.499, 0.0)] == [MATCHED, MATCHED, WRONG, WRONG]
 
 
-OPTIONS: list[Json] = [{}, {"edition": 2020}, {"edition": 2022}, {"protocol": "released"}]
-
-
 def as_prediction(truth: Json) -> Json:
     """Returns what a perfect system says of a chart; other fields of a prediction are ignored."""
     return {**truth, "task7": truth.get("task6")}
@@ -361,6 +358,7 @@ def record(index: int, seed: int) -> Json:
     return {**found, "task1": truth["task1"]} if chance.random() < 0.7 else {**found, "task6": None}
 
 
+OPTIONS: list[Json] = [{}, {"edition": 2020}, {"edition": 2022}, {"protocol": "released"}]
 RECORDS = st.builds(record, st.integers(0, 39), st.integers(0, 10**9))
 
 

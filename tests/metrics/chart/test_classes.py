@@ -46,13 +46,11 @@ def test_a_class_of_the_ground_truth_that_is_not_listed_can_be_right_and_is_coun
         assert make.score(truth, prediction, **options).coverage == {}
 
 
-UB_PMC = ("Area", "Heatmap", "Manhattan", "Scatter-Line", "Venn", "Vertical bar", "Horizontal interval")
-
-
 def test_each_edition_lists_its_classes_which_the_option_overrides() -> None:
     """What is predicted has a column under its own name if an edition or the option lists it."""
-    names = [*UB_PMC, "Donut", "Radar"]
-    for edition, listed in ((2019, ["Donut"]), (2020, [*UB_PMC]), (2022, [*UB_PMC])):
+    ub_pmc = ("Area", "Heatmap", "Manhattan", "Scatter-Line", "Venn", "Vertical bar", "Horizontal interval")
+    names = [*ub_pmc, "Donut", "Radar"]
+    for edition, listed in ((2019, ["Donut"]), (2020, [*ub_pmc]), (2022, [*ub_pmc])):
         for classes, of_those, radar in ((), listed, "(other)"), (["Pie", " RADAR\n"], ["Radar"], "radar"):
             options: Json = {"edition": edition, "classes": classes}
             found = [name for name in names if not make.score({"task1": chart_type(name)}, None, **options).coverage]
@@ -62,19 +60,17 @@ def test_each_edition_lists_its_classes_which_the_option_overrides() -> None:
             assert sums.family("task1.confusion") == {f"line|{name}": 1 for name in cells}
 
 
-ONE_SERIES, TWO_SERIES = ({"task6": data(*[series("s", ("a", 1))] * count)} for count in (1, 2))
-MARKED = {"ambiguous": True}
-
-
 def test_bars_with_one_series_or_marked_as_ambiguous_may_be_grouped_and_stacked() -> None:
+    one, two = ({"task6": data(*[series("s", ("a", 1))] * count)} for count in (1, 2))
+    marked = {"ambiguous": True}
     for kind, extra, said, published, released in (
-        (BAR, ONE_SERIES, STACKED, 1, 0),
-        (BAR, ONE_SERIES, "Stacked horizontal bar", 0, 0),
-        (BAR, TWO_SERIES, STACKED, 0, 0),
-        (BAR, {**TWO_SERIES, **MARKED}, STACKED, 1, 1),
-        (STACKED, MARKED, STACKED, 1, 1),
+        (BAR, one, STACKED, 1, 0),
+        (BAR, one, "Stacked horizontal bar", 0, 0),
+        (BAR, two, STACKED, 0, 0),
+        (BAR, {**two, **marked}, STACKED, 1, 1),
+        (STACKED, marked, STACKED, 1, 1),
         (BAR, {}, STACKED, 0, 0),
-        (BAR, MARKED, "bar", 0, 0),
+        (BAR, marked, "bar", 0, 0),
     ):
         for protocol, correct in (("published", published), ("released", released)):
             sides = {"task1": chart_type(kind), **extra}, {"task1": chart_type(said)}
@@ -90,14 +86,12 @@ def role_cells(truth: Json, prediction: Json | None, **options: Any) -> dict[str
     return Sums.of(score.statistics).family("task3.confusion")
 
 
-ROLES_OF: dict[int, tuple[str, ...]] = {2019: ("chart_title", "axis_title", "tick_label", "legend_label")}
-ROLES_OF[2020] = (*ROLES_OF[2019], "legend_title", "value_label", "other")
-ROLES_OF[2022] = (*ROLES_OF[2020], "tick_grouping", "mark_label")
-
-
 def test_each_edition_has_its_roles() -> None:
-    every = roles(*enumerate(ROLES_OF[2022]))
-    for edition, scored in ROLES_OF.items():
+    roles_of: dict[int, tuple[str, ...]] = {2019: ("chart_title", "axis_title", "tick_label", "legend_label")}
+    roles_of[2020] = (*roles_of[2019], "legend_title", "value_label", "other")
+    roles_of[2022] = (*roles_of[2020], "tick_grouping", "mark_label")
+    every = roles(*enumerate(roles_of[2022]))
+    for edition, scored in roles_of.items():
         assert role_cells(every, every, edition=edition) == {f"{role}|{role}": 1 for role in scored}
 
 

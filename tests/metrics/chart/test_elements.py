@@ -28,6 +28,8 @@ TWINS = axes([tick(1, 10, 10), tick("1", 50, 10)], [])
 PAIRS, FLAT = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10)), legend(_1=box(0, 5, 10, 0))
 WITHOUT_ID = output(legend_pairs=[{"bb": box(5, 5, 20, 2)}] * 2)
 HALF = legend(_2=box(0, 20, 5, 10), _1=box(0, 0, 10, 10), _7=box(0, 20, 10, 10))
+SQUARE, DOT = box(0, 0, 5, 5), points((1, 1))
+ONE_LINE = {"min": DOT[0]}
 CASES = [
     # What is expected, published and released.
     *(
@@ -131,10 +133,6 @@ def test_lines_score_as_functions_in_any_order() -> None:
     for edition in (2019, 2020, 2022):
         # Recall is 1 - 10 / 100, precision 1 - 10 / 90, for 90 where 100 is true.
         assert score("Line", two, lower, edition=edition) == pytest.approx((1 + f_measure(0.9, 8 / 9)) / 2)
-
-
-SQUARE, DOT = box(0, 0, 5, 5), points((1, 1))
-ONE_LINE = {"min": DOT[0]}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from tests.metrics.chart.samples import Json, chart_type, data, points, series
 from tests.metrics.samples import best_sum, edit_distance
 
 BAR, PLOT = "Grouped vertical bar", "Vertical box"
+Points = list[tuple[float, float]]
 
 
 def score(kind: str, truth: Json, prediction: Json, **options: Any) -> float:
@@ -39,9 +40,6 @@ def one(*pairs: tuple[Any, Any]) -> Json:
 def test_an_x_that_is_no_finite_number_is_a_label(kind: str, word: str | None) -> None:
     assert score(kind, one((word, 1), ("2", 2)), one((word, 1), ("2", 2))) == 1
     assert score(kind, one((word, 1), ("2", 2)), one(("3", 1), ("2", 2))) < 1
-
-
-Points = list[tuple[float, float]]
 
 
 def f_of_lines(truth: Points, prediction: Points, protocol: str) -> float:

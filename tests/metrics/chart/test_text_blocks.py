@@ -57,14 +57,10 @@ def test_each_character_is_a_script_where_unicodeit_has_one(mark: str) -> None:
     assert without_latex(text) == unicodeit.replace(text)
 
 
-NOT_NUMBERS = ("", "nan", "-inf", "1e999", 1e101, -1e101, 10**101, "12,5", "5 %", None, 10**400, "9" * 100_000)
-NUMBERS: list[tuple[Any, float]] = [("12.5", 12.5), (" -3 ", -3), ("1e3", 1000), (7, 7)]
-NUMBERS += [(value, math.nan) for value in NOT_NUMBERS]
-
-
 def test_numbers_and_labels() -> None:
-    found = numbers([value for value, _ in NUMBERS])
-    assert found == pytest.approx([held for _, held in NUMBERS], rel=0, nan_ok=True)
+    none = ("", "nan", "-inf", "1e999", 1e101, -1e101, 10**101, "12,5", "5 %", None, 10**400, "9" * 100_000)
+    held: dict[Any, float] = {"12.5": 12.5, " -3 ": -3, "1e3": 1000, 7: 7, **dict.fromkeys(none, math.nan)}
+    assert numbers([*held]) == pytest.approx([*held.values()], rel=0, nan_ok=True)
     values = ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)
     expected = ["a", "2011", "2011", "2011.0", "1.5", "0", "10000000000000000000000", "nan", ""]
     assert compared_labels(values, "published") == compared_labels(values, "released") == expected
@@ -115,12 +111,6 @@ def lying_in(whole: Corners, others: dict[int, Read], inside: float, cover: floa
     return parts if len(parts) >= 2 and covered / area(whole) >= cover else []
 
 
-DEFAULTS = {
-    "text_iou": 0.5, "split_part": 0.4, "split_cover": 0.8, "merge_part": 0.8, "merge_cover": 0.4,
-    "scattered_weight": 0.8,
-}  # fmt: skip
-
-
 def expected_scores(
     truth: Sequence[Json], prediction: Sequence[Json], protocol: str, options: Mapping[str, float]
 ) -> tuple[float, float]:
@@ -159,13 +149,6 @@ def first_blocks(truths: Sequence[Read], predictions: Sequence[Read]) -> tuple[f
     return sum(unit[0] for unit in units) / larger, sum(unit[1] for unit in units) / (len(truths) or larger)
 
 
-# A text with two underscores drops its block, and a side that runs backwards has no area.
-PLACE, SIDE = st.integers(0, 12), st.integers(-1, 12)
-RANDOM_BLOCKS = st.lists(
-    st.builds(block, st.integers(0, 5), st.text("ab_", max_size=3), PLACE, PLACE, SIDE, SIDE), max_size=6
-)
-
-
 def strips(parts: list[tuple[int, int, str]], top: int, height: float) -> list[Json]:
     """Blocks side by side by their widths, the gaps behind them and their texts."""
     lefts = itertools.accumulate([width + gap for width, gap, _ in parts], initial=0)
@@ -173,6 +156,11 @@ def strips(parts: list[tuple[int, int, str]], top: int, height: float) -> list[J
     return [block(place, text, left, top, width, height) for place, left, (width, _, text) in places]
 
 
+# A text with two underscores drops its block, and a side that runs backwards has no area.
+PLACE, SIDE = st.integers(0, 12), st.integers(-1, 12)
+RANDOM_BLOCKS = st.lists(
+    st.builds(block, st.integers(0, 5), st.text("ab_", max_size=3), PLACE, PLACE, SIDE, SIDE), max_size=6
+)
 PARTS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from((0, 0, 0, 1, 3)), st.text("abc", max_size=3)), max_size=5)
 # Of a strip of 25, a part of 10 is 0.4, the least of a split; of one of 12.5, it is 0.8, the least of a merge.
 HEIGHTS = st.sampled_from((10, 10, 10, 6, 0, 25, 12.5))
@@ -194,6 +182,10 @@ SPLIT = [block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 1.25, 45, 8.5)]
 
 
 TWO = strips([(10, 0, "a"), (10, 0, "b")], 0, 10)
+DEFAULTS = {
+    "text_iou": 0.5, "split_part": 0.4, "split_cover": 0.8, "merge_part": 0.8, "merge_cover": 0.4,
+    "scattered_weight": 0.8,
+}  # fmt: skip
 OTHERS = st.dictionaries(st.sampled_from(sorted(DEFAULTS)), st.sampled_from((0.2, 0.5, 0.7)), max_size=2)
 
 

@@ -144,9 +144,6 @@ def test_sums_of_shares_are_rounded_to_4_decimals() -> None:
     assert not Rules(0.8, 0.0, strict=False).sum_reached([], 0.0)
 
 
-TEN = (0, 0, 10, 10)
-
-
 @settings(max_examples=200)
 @given(words, words, cares, st.booleans())
 def test_deteval_matches_as_the_plain_reading(truths: Words, detections: Words, care: list[bool], strict: bool) -> None:
@@ -206,6 +203,7 @@ def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(truths: Wor
         assert len(pairs) == most_pairs(in_place & same)
 
 
+TEN = (0, 0, 10, 10)
 READ_IOU = {"protocol": "iou"}
 SPOTTED: list[Any] = [
     ((TEN, "Straße"), [(TEN, "STRASSE")], {}, []),

@@ -90,14 +90,12 @@ def test_a_shape_has_the_same_upright_rectangle_anywhere(points: Corners, shift:
         assert (right - left, bottom - top) == pytest.approx((x2 - x1, y2 - y1), rel=1e-6, abs=1e-9)
 
 
-ARC: Corners = [(0, 0), (10, 0), (10, 10), (9, 10), (9, 1), (0, 1)]
-INNER: Corners = [(0, 2), (8, 2), (8, 10), (0, 10)]
-
-
 def test_shares() -> None:
     assert shares([(0, 0), (10, 0), (10, 10), (0, 10)], [(0, 0), (10, 0), (0, 10)], "polygon") == (0.5, 1)
     # An arc of text is not its bounding rectangle.
-    assert (shares(ARC, INNER, "polygon"), shares(ARC, INNER)) == ((0, 0), (0.64, 1))
+    arc: Corners = [(0, 0), (10, 0), (10, 10), (9, 10), (9, 1), (0, 1)]
+    inner: Corners = [(0, 2), (8, 2), (8, 10), (0, 10)]
+    assert (shares(arc, inner, "polygon"), shares(arc, inner)) == ((0, 0), (0.64, 1))
     # Text on either side of 45 degrees does not end up crosswise.
     assert shares(rectangle(50, 50, 60, 10, 44), rectangle(50, 50, 60, 10, 46)) == pytest.approx((1, 1))
     # An upright box is not turned to meet text at 45 degrees:
@@ -108,16 +106,14 @@ def test_shares() -> None:
         assert [*shares(text, upright), *shares(upright, text)] == pytest.approx([1 / 6] * 4)
 
 
-BOW_TIE: Corners = [(0, 0), (10, 10), (10, 0), (0, 10)]
-LINE: Corners = [(0, 0), (5, 5), (10, 10)]
-GOOD: Corners = [(0, 0), (10, 0), (10, 10)]
-
-
 def test_what_has_no_area_is_left_out_with_the_reason() -> None:
-    shapes = BOW_TIE, GOOD, LINE, [(3.0, 3.0)] * 3
+    bow_tie: Corners = [(0, 0), (10, 10), (10, 0), (0, 10)]
+    good: Corners = [(0, 0), (10, 0), (10, 10)]
+    line: Corners = [(0, 0), (5, 5), (10, 10)]
+    shapes = bow_tie, good, line, [(3.0, 3.0)] * 3
     regions, dropped = located(*shapes)
     assert (list(regions), dropped) == ([0, 1], dict.fromkeys((2, 3), "it has no area"))
-    assert only(BOW_TIE).box == (0, 0, 10, 10)
+    assert only(bow_tie).box == (0, 0, 10, 10)
     regions, dropped = located(*shapes, geometry="polygon")
     assert dropped == dict.fromkeys((0, 2, 3), "its sides cross or touch, or it has no area")
     assert regions[1]._replace(polygon=None) == Region(1, (0, 0, 10, 10), 0, 50, (20 / 3, 10 / 3))

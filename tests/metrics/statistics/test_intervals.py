@@ -37,6 +37,7 @@ ACCURACY = MetricSpec("accuracy", "", bounds=(None, 1.0))
 
 GRID = st.integers(0, 64).map(lambda place: place / 64)
 SHARES = st.lists(GRID, min_size=2, max_size=40)
+SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
 
 # Of the mean 0 and the standard deviation 1.
 SPREAD = np.array([-1.0, 1.0])
@@ -100,9 +101,6 @@ def test_intervals_and_standard_errors_by_hand() -> None:
         assert found == (None if expected is None else pytest.approx(expected, abs=2e-6, rel=1e-4)), (spec, value)
         found_error = standard_error(spec, value, spread(replicates), units)
         assert found_error == (None if error is None else pytest.approx(error, rel=1e-5)), (spec, value)
-
-
-SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
 
 
 def test_replicates_end_before_the_tails_of_a_high_confidence() -> None:

@@ -39,6 +39,7 @@ WHOLES = st.integers(-3, 3) | st.integers(-(2**54), 2**54) | st.sampled_from(EDG
 FRACTIONS = st.integers(0, 3) | st.integers(0, 2**52 - 1) | st.just(2**52 - 1)
 UNITS = st.builds(lambda whole, fraction: whole * 2**52 + fraction, WHOLES, FRACTIONS)
 ROWS = st.dictionaries(st.sampled_from(TABLE_NAMES), UNITS).map(Sums)
+SMALL = st.dictionaries(st.sampled_from(TABLE_NAMES), UNITS.map(lambda units: units >> 4)).map(Sums)
 
 
 @given(st.lists(ROWS, max_size=4))
@@ -57,9 +58,6 @@ def test_columns_are_the_sums_of_each_row_to_the_last_bit(rows: list[Sums]) -> N
     assert pickle.loads(pickle.dumps(table)).rows() == rows
     by_row = [row.units().get(name, 0).to_bytes(16, "little", signed=True) for row in rows for name in table]
     assert PackedReplicates(table.names, zlib.compress(b"".join(by_row))).unpack(len(rows)).rows() == rows
-
-
-SMALL = st.dictionaries(st.sampled_from(TABLE_NAMES), UNITS.map(lambda units: units >> 4)).map(Sums)
 
 
 @given(st.lists(st.tuples(SMALL, SMALL), min_size=1, max_size=4), SMALL)

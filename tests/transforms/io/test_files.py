@@ -103,15 +103,13 @@ def test_linked_folders_are_entered_and_a_link_to_no_file_is_an_error(tmp_path: 
         assert problem(f"{tmp_path}/{glob}") == f"--x {tmp_path}/set/gone.jsonl: this link leads to no file"
 
 
-ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
-
-
 def test_what_cannot_be_an_input_is_told_in_one_line(tmp_path: Path) -> None:
     touch(tmp_path, "a.xlsx", "train-00000-of-00001.parquet")
+    endings = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
     is_missing = "no file matches; check the path and quote the pattern in the shell"
     is_folder = f"this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
     for path, said in {
-        f"{tmp_path}/a.xlsx": f"the format is unknown; the name must end with {ENDINGS}",
+        f"{tmp_path}/a.xlsx": f"the format is unknown; the name must end with {endings}",
         **dict.fromkeys((f"{tmp_path}/missing.jsonl", f"{tmp_path}/no/such/folder/*.jsonl"), is_missing),
         **dict.fromkeys((f"{tmp_path}", f"{tmp_path}/"), is_folder),
         "mem://bucket/": "this is a bucket; give a pattern of files, such as 'mem://bucket/*.jsonl'",

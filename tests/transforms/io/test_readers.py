@@ -36,6 +36,7 @@ from tests.transforms.samples import counted_reads, parts_of, problem_of, store
 
 COMPRESSIONS: dict[str, Any] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstd.compress}
 BOM = b"\xef\xbb\xbf"
+HEAD = b"sample_id,text\n"
 LIMIT = 1 << 20
 
 
@@ -172,8 +173,6 @@ def test_a_file_that_is_damaged_or_gone_is_a_problem_of_the_input(tmp_path: Path
 
 
 # Where records of CSV and TSV end, and what they hold.
-
-HEAD = b"sample_id,text\n"
 
 
 def read(path: Path, content: bytes, limit: int = 1000, wanted: set[str] | None = None, texts: Any = None) -> list[Row]:
