@@ -83,13 +83,12 @@ def test_the_json_and_the_image_of_a_chart_become_one_record() -> None:
     assert convert("chart", annotation("a.json", odd)) == [{**odd, "sample_id": "a", "task3": {"output": None}}]
 
 
-class Pipe(io.BytesIO):
-    def seek(self, *_: int) -> int:
-        raise io.UnsupportedOperation
-
-
 @pytest.mark.parametrize("content", [*IMAGES, *TURNED])
 def test_image_sizes_are_read_from_the_header(content: bytes) -> None:
+    class Pipe(io.BytesIO):
+        def seek(self, *_: int) -> int:
+            raise io.UnsupportedOperation
+
     for stream in (io.BytesIO, Pipe):
         assert parts("chart", "images", "b/a.x", content, stream) == [("a", b'{"width":320,"height":200}')]
 

@@ -135,9 +135,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much() -> N
         for system in (0, 1)
     ]
     found = [each for _, each in candidates(Selection(METRIC, flips=5, random=20, earlier=source), (paired, scored))]
-    changed = {why: [(each.sample_id, each.system, each.rank[0]) for each in found if each.why == why] for why in (
-        "lost", "won"
-    )}  # fmt: skip
+    changed = {why: [(x.sample_id, x.system, x.rank[0]) for x in found if x.why == why] for why in ("lost", "won")}
     # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
     assert changed == {"lost": [("a", 0, -0.75), ("b", 0, -0.9)], "won": [("c", 0, -1.0)]}
     shown = [(each.why, each.sample_id) for each in sorted(found, key=order_of_picked)]

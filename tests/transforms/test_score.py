@@ -287,12 +287,11 @@ def test_a_count_that_the_coverage_cannot_hold_rejects_its_sample() -> None:
     assert found.coverage == {"ground_truth.scored": 1, "predictions.scored": 1, "words": 3}
 
 
-class Unprintable(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError
-
-
 def test_what_is_no_score_rejects_its_sample_alone() -> None:
+    class Unprintable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
     for name in ("statistics", "metrics", "coverage"):
         for value in (None, [1], [("n", 1)], {1: 1, "n": 1}, {None: 1}, {"": 1}, {"\ud800": 1}):
             said = f"{name}: found {value!r}; allowed: a dict of numbers by name, which is text and not empty"

@@ -25,10 +25,8 @@ from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slices_of, value_text
 from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
-from tests.toy import Options, ToyBenchmark
+from tests.metrics.statistics.samples import TOY
 from tests.transforms.samples import bundle
-
-TOY = ToyBenchmark(Options())
 
 
 @pytest.mark.parametrize(
