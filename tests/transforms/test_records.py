@@ -155,18 +155,17 @@ def test_many_brackets_are_told_without_recursion_and_a_record_that_breaks_off_i
         assert (deeper_than(whole[:stop], 3), deeper_than(whole[:stop], 2)) == (False, True)
 
 
-class Record(msgspec.Struct, frozen=True):
-    text: str
-    cells: dict[str, Any] | None = None
-    share: float = 0.0
-
-
 def test_hashes_and_fingerprints_are_those_of_canonical_json_for_ever() -> None:
     """They are compared between runs of different versions."""
+
+    class Record(msgspec.Struct, frozen=True):
+        text: str
+        cells: dict[str, Any] | None = None
+        share: float = 0.0
+
     text = b'{"text":"\xc3\xa9","cells":{"a":[1,null],"b":{"c":2}},"share":1.0}'
     given = b'{"share": 1, "cells": {"b": {"c": 2}, "a": [1, null]}, "text": "\\u00e9", "x": 3}'
     assert record_hash(msgspec.json.decode(given, type=Record)) == hashlib.blake2b(text, digest_size=16).hexdigest()
-    assert record_hash(Record("a")) == record_hash(Record("a", None, 0.0)) != record_hash(Record("b"))
     assert record_hash(Record("a", {"b": 1})) == "54d7050d7ce66463b9f64ebd5d5bfaf1"
     assert f"{sample_fingerprint('s', None):032x}" == "1cfa04eee7aecab949da768d750a7edd"
     assert f"{prediction_fingerprint('s', 'aa', 'scored'):032x}" == "4046e29fe6f1421c850b0dd989873454"
