@@ -291,18 +291,17 @@ def test_what_cannot_be_read_is_refused_by_file_and_place(
         convert(name, (role, path, content))
 
 
-@pytest.mark.parametrize(
-    ("name", "role", "paths", "content", "message"),
-    [
-        ("chart", "json", ("one/a.x", "two/a.y"), "{}", r"two files are named 'a': one/a\.x and two/a\.y"),
+def test_a_sample_has_one_file_of_a_kind() -> None:
+    for name, role, paths, content, message in [
+        ("chart", "json", ("one/a.x", "two/a.y"), b"{}", r"two files are named 'a': one/a\.x and two/a\.y"),
         ("chart", "images", ("one/a.x", "two/a.y"), PNG, r"two files are named 'a': one/a\.x and two/a\.y"),
-        (*TEXT[:2], ("a/gt_1.txt", "b/gt_1.txt"), "", r"2 files are of the image 1: a/gt_1\.txt, b/gt_1\.txt"),
-        (*CLIP[:2], ("a/c/label.json", "c.json"), "{}", r"the clip c has 2 files, such as a/c/label\.json and c\.json"),
-    ],
-    ids=range(4),
-)
-def test_a_sample_has_one_file_of_a_kind(
-    name: str, role: str, paths: list[str], content: str | bytes, message: str
-) -> None:
-    with pytest.raises(UnreadableSource, match=message):
-        convert(name, *((role, path, content) for path in paths))
+        (*TEXT[:2], ("a/gt_1.txt", "b/gt_1.txt"), b"", r"2 files are of the image 1: a/gt_1\.txt, b/gt_1\.txt"),
+        (
+            *CLIP[:2],
+            ("a/c/label.json", "c.json"),
+            b"{}",
+            r"the clip c has 2 files, such as a/c/label\.json and c\.json",
+        ),
+    ]:
+        with pytest.raises(UnreadableSource, match=message):
+            convert(name, *((role, path, content) for path in paths))

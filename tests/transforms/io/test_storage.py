@@ -74,18 +74,15 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
     assert (probes, list_folder(base)) == ([b"\n"], {})
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
+def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it() -> None:
+    for error, message in [
         (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left"),
         (BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "No!"))}), "[Errno 13] No!"),
         (ValueError("two\nlines"), "two lines"),
         (ValueError("x" * 301), "x" * 300),
-    ],
-)
-def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it(error: Exception, message: str) -> None:
-    said = f"--output /x: cannot be written: {message}; fix that, or give another --output"
-    assert storage.output_problem("/x", error).message == said
+    ]:
+        said = f"--output /x: cannot be written: {message}; fix that, or give another --output"
+        assert storage.output_problem("/x", error).message == said
 
 
 def test_an_error_of_the_client_of_an_object_store_is_one_of_the_storage() -> None:
