@@ -296,12 +296,7 @@ def test_a_sample_has_one_file_of_a_kind() -> None:
         ("chart", "json", ("one/a.x", "two/a.y"), b"{}", r"two files are named 'a': one/a\.x and two/a\.y"),
         ("chart", "images", ("one/a.x", "two/a.y"), PNG, r"two files are named 'a': one/a\.x and two/a\.y"),
         (*TEXT[:2], ("a/gt_1.txt", "b/gt_1.txt"), b"", r"2 files are of the image 1: a/gt_1\.txt, b/gt_1\.txt"),
-        (
-            *CLIP[:2],
-            ("a/c/label.json", "c.json"),
-            b"{}",
-            r"the clip c has 2 files, such as a/c/label\.json and c\.json",
-        ),
+        (*CLIP[:2], ("a/c/label.json", "c.json"), b"{}", r"clip c has 2 files, such as a/c/label\.json and c\.json"),
     ]:
         with pytest.raises(UnreadableSource, match=message):
             convert(name, *((role, path, content) for path in paths))

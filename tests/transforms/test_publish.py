@@ -139,9 +139,7 @@ def test_parts_are_gathered_and_published_unless_the_run_was_abandoned(tmp_path:
         with beam.Pipeline(runner=FnApiRunner()) as pipeline:
             given_parts = {**files, "tag": [run_id], "none": []}
             parts = {name: pipeline | name >> beam.Create(part) for name, part in given_parts.items()}
-            _ = parts | Publish(
-                str(tmp_path), run_id, LAYOUT, lambda made: documents("".join(made["tag"] + made["none"]))
-            )
+            _ = parts | Publish(str(tmp_path), run_id, LAYOUT, lambda got: documents("".join(got["tag"] + got["none"])))
         cancel_run(str(tmp_path), run_id)
         assert both(str(tmp_path)) == "first"
 

@@ -226,17 +226,15 @@ def test_tex_is_given_no_command_outside_of_the_vocabulary_and_no_column_a_hundr
     assert {source: sanitize(source) for source in SANITIZED} == SANITIZED
 
 
-@pytest.mark.parametrize(
-    "around", ["{{{}}}", r"\hat{{{}}}", r"\left({}\right)", r"\begin{{array}}{{c}}{}\end{{array}}"]
-)
-def test_what_is_read_does_not_depend_on_the_stack_of_the_caller(around: str) -> None:
+@pytest.mark.parametrize("outer", ["{{{}}}", r"\hat{{{}}}", r"\left({}\right)", r"\begin{{array}}{{c}}{}\end{{array}}"])
+def test_what_is_read_does_not_depend_on_the_stack_of_the_caller(outer: str) -> None:
     def called(depth: int) -> Any:
         return called(depth - 1) if depth else (normal_form(text, released=True), normal_form(text))
 
     for levels in (MAX_DEPTH - 2, MAX_DEPTH + 20, 2_000):
         text = "x"
         for _ in range(levels):
-            text = around.format(text)
+            text = outer.format(text)
         assert called(0) == called(300)
         # What stands before it is not around it.
-        assert normal_form(around.format("x") * 40 + text).parsed == normal_form(text).parsed
+        assert normal_form(outer.format("x") * 40 + text).parsed == normal_form(text).parsed
