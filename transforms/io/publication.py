@@ -479,7 +479,8 @@ def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
     times = list_folder(posixpath.join(output, RUNS))
     now = times.get(run_id + CLAIM, max(times.values(), default=0.0))
     living, dead = [], []
-    for other in sorted({name.partition(".")[0] for name in times} - {run_id}):
+    # A name that begins with a dot belongs to no run: `.DS_Store`, or `.nfs` of a file deleted while open.
+    for other in sorted({name.partition(".")[0] for name in times} - {run_id, ""}):
         claim = held_claim(output, other) if other + CLAIM in times else None
         silence_s = now - max(changed for name, changed in times.items() if name.partition(".")[0] == other)
         if claim is not None and is_alive(claim, silence_s):
