@@ -99,7 +99,8 @@ def _read(system: SystemRun, unscored: Iterable[str] = ()) -> Result:
     condition = pc.field("system") == system.system
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, condition)]
     entries = [entry for path in run.quarantine for entry in read_quarantine(path)]
-    entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
+    sides, systems = ("ground_truth", system.system), ("", system.system)
+    entries = [entry for entry in entries if entry.side in sides and entry.system in systems]
     saved = RunToSave(narrowed(run, system.system), entries)
     return result_of(pa.Table.from_batches(batches, schema), unscored, saved)
 

@@ -89,8 +89,10 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
 
 
 def test_one_system_of_several_is_loaded_and_saved_alone(tmp_path: Path) -> None:
+    # Beside what is bad: a sample that cannot be scored with this system.
+    ours = [{**BAD[0], "text": "score fails"}, *BAD[1:]]
     gates = ("--set", "gates.exact_match.minimum=0")
-    run = evaluate_records(tmp_path / "run", TRUTHS, {"ours": BAD, "theirs": TRUTHS}, "--quiet", *gates)
+    run = evaluate_records(tmp_path / "run", TRUTHS, {"ours": ours, "theirs": TRUTHS}, "--quiet", *gates)
     with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
         beamscore.load(run.output)
     result = beamscore.load(f"{run.output}:ours")
