@@ -339,7 +339,7 @@ def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) 
     for break_ in history.breaks:
         compared = f"; compared with {break_.earlier.run}" if break_.earlier else ""
         dated.append((break_.night, doc.Event(0, "break", f"{break_.reason}{compared}")))
-    for change in history.changes:
+    for change in (each for each in history.changes if each.night.run in place):
         text = f"{fixed(change.before)} to {fixed(change.after)}, {typeset(change.after - change.before)}"
         at = systems.index(change.system), history.metrics.index(change.metric)
         dated.append((change.night, doc.Event(0, "change point", text, *at)))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.pipelines.reports import history as report
 from beamscore.pipelines.reports.document import Document, GateLine, Link
 from beamscore.pipelines.reports.history import HistorySources, build_history, history_reports
 from beamscore.pipelines.runs.history import Change, History, histories, median_night, recent_nights
@@ -59,14 +60,20 @@ def document_of(found: History) -> Document:
 @pytest.mark.parametrize(
     ("values", "changed"), [([0.9] * 7 + [0.8] * 3 + [0.6] * 5, [7, 10]), ([0.9] * 10 + [None, 0.9], [])]
 )
-def test_a_change_that_persists_is_told_with_its_night(values: list[float | None], changed: list[int]) -> None:
+def test_a_change_that_persists_is_told_with_its_night(
+    values: list[float | None], changed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Which nights are changes is in metrics/statistics/test_intervals."""
-    found = history([row(day, value) for day, value in enumerate(values)])
+    rows = [row(day, value) for day, value in enumerate(values)]
+    found = history(rows)
     assert runs_of(found.changes) == nights(*changed)
     told = [(change.metric, round(change.before, 9), change.after) for change in found.changes]
     assert told == [("exact_match", 0.9, 0.8), ("exact_match", 0.8, 0.6)][: len(changed)]
     assert (found.breaks, found.gaps, found.drops) == ((), (), ())
     assert [len(night.points) for night in found.nights] == [int(value is not None) for value in values]
+    # A page has no system of earlier nights alone.
+    monkeypatch.setattr(report, "MAX_NIGHTS", 2)
+    assert document_of(history([*rows, *(row(day, 0.9, system="theirs") for day in (20, 21))])).systems == ("theirs",)
 
 
 @pytest.mark.parametrize(
