@@ -169,7 +169,9 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
     for name, system in summary.systems.items():
         for label, part in {"": system, **system.slices}.items():
             counts = part.counts("ground_truth")
-            values = dict.fromkeys(part.values) if name in unscored else part.values
+            # A benchmark may return no values for empty sums.
+            unmeasured = dict.fromkeys(part.values or benchmark_class(run.benchmark).main_metrics())
+            values = unmeasured if name in unscored else part.values
             of_slice = {
                 **common,
                 "system": name,

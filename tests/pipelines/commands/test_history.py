@@ -205,7 +205,9 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     assert warnings_of(lucky) == []
 
 
-def test_a_run_that_scored_nothing_loses_no_history_and_is_never_blessed(tmp_path: Path) -> None:
+def test_a_run_that_scored_nothing_loses_no_history_and_is_never_blessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The median of a good night and a worse one is the worse one."""
     scores = tmp_path / "scores"
     none, truths = (write_lines(tmp_path / f"{len(each)}.jsonl", each) for each in ([], CORPUS))
@@ -218,7 +220,12 @@ def test_a_run_that_scored_nothing_loses_no_history_and_is_never_blessed(tmp_pat
     code, stdout, _ = command("bless", scores)
     assert (code, "blessed good, the median of 1 night: exact_match of predictions 1.0000" in stdout) == (0, True)
     run(scores / "of another", none, truths, code=1, config="chemistry")
-    assert command("history", scores)[1].startswith("4 runs\n")
+    # A benchmark may have no values for empty sums.
+    values = toy.ToyBenchmark.values
+    monkeypatch.setattr(toy.ToyBenchmark, "values", lambda self, sums: values(self, sums) if sums["samples"] else {})
+    failing = write_lines(tmp_path / "failing.jsonl", [{**truth, "text": "score fails"} for truth in CORPUS])
+    run(scores / "one of two", truths, {"a": truths, "b": failing}, code=1)
+    assert command("history", scores)[1].startswith("5 runs\n")
     # The samples of this one count as scored.
     texts = [[{"sample_id": "a", name: []}] for name in ("rules", "rule")]
     named, other = (write_lines(tmp_path / f"{place}.jsonl", each) for place, each in enumerate(texts, 1))
