@@ -166,8 +166,8 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
     """Returns the counts of a metric in bins; each bin links to its samples."""
     counts, edges = distribution.counts[system], distribution.edges
     largest = max((max(each, default=0) for each in distribution.counts), default=0) or 1
-    # Counts are labeled at the center of their bins.
-    is_counted = edges[1] - edges[0] == 1
+    # Counts are labeled at the center of their bins, see `bin_edges`.
+    is_counted = edges[0] % 1 == 0.5 and edges[1] - edges[0] == 1
     bars = Markup("")
     for count, first, last in zip(counts, edges, edges[1:], strict=False):
         upper = last if last == edges[-1] else last - HALF_STEP

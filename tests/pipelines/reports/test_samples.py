@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports import samples
+from beamscore.pipelines.reports.cells import histogram
+from beamscore.pipelines.reports.document import Distribution, Document, Verdict
 from beamscore.transforms.slice_labels import slices_of
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
@@ -81,8 +84,14 @@ def test_distributions_count_every_value_once() -> None:
     assert score.quartiles == ((0.0, 0.375, 0.5, 0.625, 1.0), ())
     # Whole numbers have a bin each, from half below the lowest to half above the highest.
     assert (errors.edges, errors.counts) == ((-0.5, 0.5, 1.5, 2.5, 3.5), ((1, 2, 0, 1), (0, 0, 0, 0)))
+    verdict, titles = Verdict("pass", ""), list[str]()
+    document = Document(kind="evaluation", title="", benchmark="toy", verdict=verdict, systems=("a",))
     for bounds, values, ends in (
         ((0.0, 1.0), [0.2], (0.0, 1.0)), ((None, 1.0), [-2.5, 0.5], (-2.5, 1.0)), ((None, None), [0.25], (0.25, 1.25)),
+        ((0.0, 20.0), [0.2], (0.0, 20.0)), ((0.0, 20.0), [2.0], (1.5, 2.5)),
     ):  # fmt: skip
         edges = samples.bin_edges(bounds, np.array(values))
         assert (edges[0], edges[-1]) == ends
+        bins = Distribution("toy", "score", tuple(edges), ((1,),), ((),))
+        titles += re.findall('title="([^"]*): 1 sample"', histogram(document, bins, 0))
+    assert titles == ["0 to 0.05", "-2.5 to -2.325", "0.25 to 0.3", "0 to 1", "2"]
