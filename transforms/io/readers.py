@@ -38,8 +38,8 @@ _LINE_MARKS = len(BOM) + len(b"\r\n")
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 MAX_HEADER_BYTES = 1 << 20
-LIMITS_PER_VALUE = 2
-"""A value of this many times limits.record_bytes ends the run: an unclosed quote extends to the end of the file."""
+LIMITS_PER_RECORD = 2
+"""A CSV record above this many limits.record_bytes ends the run: an unclosed quote extends to the end of the file."""
 
 NAMES_LISTED = 20
 ROWS_PER_BATCH = 64
@@ -158,25 +158,27 @@ class Record(NamedTuple):
 
 
 def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = "") -> Iterator[Record]:
-    """Yields the records of a text, except blank lines. limit: what the problem of a long line says of `longest`.
+    """Yields the records of a text, except blank lines. limit: what the problem of a long record says of `longest`.
 
     Only a field that starts with a quote is quoted: in it two quotes mean one, and delimiters and line ends are text.
-    Raises ValueError if a quote is not closed, or if a value or a line is longer than `longest`.
+    Raises ValueError if a quote is not closed, or if a record is longer than `longest`.
     """
     position, number = 0, 1
     taken, count = bytearray(), 0
 
     def lines() -> Iterator[str]:
         nonlocal position, taken, count
-        while line := stream.readline(longest + 1):
-            if len(line) > longest:
-                raise ValueError(f"line {number + count} is longer than {longest} bytes{limit}")
+        while line := stream.readline(longest + 1 - len(taken)):
+            if len(taken) + len(line) > longest:
+                hint = "; its quote may not be closed" if count else ""
+                raise ValueError(f"the record in line {number} is longer than {longest} bytes{limit}{hint}")
             if number + count == 1 and line.startswith(BOM):
                 line, position = line.removeprefix(BOM), len(BOM)
             taken += line
             count += 1
             yield line.decode("utf-8", "surrogateescape")
 
+    # The limit of this module is that of the process, so records are limited above.
     csv.field_size_limit(max(csv.field_size_limit(), longest))
     parser = csv.reader(lines(), delimiter=delimiter, strict=True)
     while True:
@@ -187,7 +189,7 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = ""
             return
         except csv.Error as error:
             problem = str(error)
-        if problem.startswith(("unexpected end of data", "field larger than")):
+        if problem.startswith("unexpected end of data"):
             raise ValueError(f"the quote that opens in line {number} is not closed")
         text = bytes(taken)
         try:
@@ -212,8 +214,8 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
     names = header_of(file, columns.fields)
     used_columns = [(index, name) for index, name in enumerate(names) if columns_read is None or name in columns_read]
     with open_text(file) as stream:
-        limit = f", {LIMITS_PER_VALUE} times the {limits.record_bytes} of limits.record_bytes"
-        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes, limit)
+        limit = f", {LIMITS_PER_RECORD} times the {limits.record_bytes} of limits.record_bytes"
+        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_RECORD * limits.record_bytes, limit)
         next(records, None)
         for record in records:
             position, size, problem = record.position, len(record.text), record.problem
