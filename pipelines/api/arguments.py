@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
+from ...metrics.common.text import nearest
 from ...metrics.scoring import Missing
 from ..config import settings
 from ..config.errors import UsageError, not_positive
 from ..config.settings import DEFAULT_SYSTEM, BootstrapSettings, Configuration, Settings
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 SampleIdType = Literal["any", "string"]
 
@@ -42,22 +40,23 @@ class Arguments(TypedDict, total=False):
 
 def check_arguments(
     benchmark: str,
+    arguments: Arguments,
     *,
     processes: Any = 1,
     systems: Sequence[str] = (DEFAULT_SYSTEM,),
     predictions: Sequence[str] = (),
     ground_truth: Sequence[str] = (),
     limits: Mapping[str, int] | None = None,
-    **arguments: Unpack[Arguments],
 ) -> Configuration:
     """Returns the configuration for the arguments.
 
-    systems: the names of the systems. predictions, ground_truth: the paths of each side; empty for records in memory.
+    arguments: those that a user gave by name. systems: the names of the systems. predictions, ground_truth: the paths
+    of each side; empty for records in memory.
 
     Raises ValueError if one is wrong, with the message of the command, TypeError if there is no such argument.
     """
     if unknown := arguments.keys() - Arguments.__annotations__:
-        raise TypeError(f"there is no argument {min(unknown)}; there are {', '.join(Arguments.__annotations__)}")
+        raise TypeError(f"there is no argument {min(unknown)}{nearest(min(unknown), Arguments.__annotations__)}")
     values: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
     options = values.pop("options", None)
     values |= {name: values.get(name) or {} for name in ("fields", "derived")}

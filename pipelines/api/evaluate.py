@@ -99,7 +99,7 @@ def evaluate(
     """
     files = [_paths(side) for side in (ground_truth, predictions)]
     configuration = check_arguments(
-        benchmark, processes=processes, ground_truth=files[0] or (), predictions=files[1] or (), **arguments
+        benchmark, arguments, processes=processes, ground_truth=files[0] or (), predictions=files[1] or ()
     )
     if all(files):
         # This imports Beam.
@@ -165,7 +165,7 @@ def _ready(benchmark: str, options: str, source: bytes) -> Benchmark[Any, Any, A
 
     source: of its file; after an edit it is another benchmark.
     """
-    made = check_arguments(benchmark, options=json.loads(options)).benchmark
+    made = check_arguments(benchmark, {"options": json.loads(options)}).benchmark
     made.setup()
     atexit.register(made.teardown)
     return made

@@ -173,7 +173,7 @@ class Scorer:
 
     def __init__(self, benchmark: str | Configuration, *, processes: int = 1, **arguments: Unpack[Arguments]) -> None:
         if not isinstance(benchmark, Configuration):
-            benchmark = check_arguments(benchmark, processes=processes, **arguments)
+            benchmark = check_arguments(benchmark, arguments, processes=processes)
         self._configuration = benchmark
         self._processes = int(processes)
         self._core = core_of(self._configuration, Totals.systems)

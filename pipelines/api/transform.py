@@ -137,9 +137,7 @@ class Evaluate(beam.PTransform):
         **arguments: Unpack[Arguments],
     ) -> None:
         super().__init__()
-        if unknown := arguments.keys() - Arguments.__annotations__:
-            raise TypeError(f"Evaluate has no argument {min(unknown)}")
-        self._check = partial(check_arguments, benchmark, limits=limits, **arguments)
+        self._check = partial(check_arguments, benchmark, arguments, limits=limits)
         if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
             raise ValueError(f"buckets: must be a whole number from 1 to {MAX_BUCKETS}, not {buckets!r}")
         by_side: Any = {PREDICTION_FIELDS: unpack} if callable(unpack) else {} if unpack is None else unpack

@@ -257,7 +257,7 @@ def of_mine(change: Any) -> Any:
         (dict, {"limits": {"depth": 0}}, r"^toy: limits\.depth: [^\n]+$"),
         (dict, {"buckets": 0}, "buckets: must be a whole number from 1 to 10000, not 0"),
         (dict, {"buckets": 10_001}, "buckets: must be a whole number from 1 to 10000, not 10001"),
-        (dict, {"processes": 2}, "Evaluate has no argument processes"),
+        (dict, {"processes": 2}, "there is no argument processes"),
         (dict, {"buckets": True}, "buckets: must be a whole number"),
         (dict, {"unpack": {"mine": "text"}}, r"unpack\.mine: must be a function"),
         (dict, {"unpack": "text"}, "unpack: must be a function or a mapping of sides to functions, not str"),
