@@ -29,7 +29,7 @@ from ...transforms.rows import read_rows, sample_schema
 from ...transforms.scored import Worst
 from ..commands.common import read_quarantine, run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
-from ..commands.compare import allowed_differences, build_comparison, plan_comparison
+from ..commands.compare import allowed_differences, build_comparison, check_threshold, plan_comparison
 from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
@@ -109,10 +109,9 @@ def compare_runs(
     baseline: Result | str, candidate: Result | str, allow_differences: bool, threshold: float
 ) -> dict[str, Any]:
     """Returns comparison.json of two results or finished runs; see `compare`."""
-    if not threshold >= 0:
-        raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
     sides = {"baseline": baseline, "candidate": candidate}
     with tempfile.TemporaryDirectory(prefix="beamscore-") as scratch, _as_python_errors(scratch):
+        check_threshold(threshold, "threshold")
         for name, result in sides.items():
             if isinstance(result, Result):
                 save(result, os.path.join(scratch, name))

@@ -58,8 +58,7 @@ LAYOUT = Layout((REPORT, PAGE, COMPARISON), ("changes",))
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Compares; the exit code is 0 whatever the result, but 3 if the page could not be made."""
-    if not math.isfinite(parsed.threshold) or parsed.threshold < 0:
-        raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
+    check_threshold(parsed.threshold, "--threshold")
     if not 0 <= parsed.samples <= MAX_SAMPLES:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     path = partial(launch.path_for_workers, options)
@@ -156,6 +155,12 @@ class ComparisonPlan:
     def size(self) -> int:
         """The size of the files of rows of both sides, in bytes."""
         return sum(file_size(path) for side in (self.baseline, self.candidate) for path in side.run.rows)
+
+
+def check_threshold(threshold: float, option: str) -> None:
+    """Raises UsageError, with the name of the option, if a threshold is negative or no finite number."""
+    if not math.isfinite(threshold) or threshold < 0:
+        raise UsageError(f"{option} {threshold}: must be a number of at least 0")
 
 
 def plan_comparison(
