@@ -50,7 +50,7 @@ from .reports.evaluation import run_reports
 from .runners.launch import block_folder
 from .runs.causes import quarantine_causes
 from .runs.gates import gate_verdicts
-from .runs.provenance import Invocation, run_document
+from .runs.provenance import PAGE_PROBLEM, Invocation, run_document
 from .runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run
 
 ROWS_FILE_S = 30.0
@@ -256,6 +256,8 @@ def files_of(
 ) -> dict[str, bytes]:
     """Returns the documents of a run as it is, by name; provenance: run.json, empty for a run of an earlier version."""
     document = run.summary.document()
+    # The page of a run that is loaded and saved is made anew.
+    provenance = {name: each for name, each in provenance.items() if name != PAGE_PROBLEM}
     reports = run_reports(run, provenance, samples, cards, baseline)
     return {
         **reports.files,

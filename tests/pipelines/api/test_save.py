@@ -70,6 +70,8 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
         after.save(tmp_path / "file")
     # Saved once more, nothing changes but what says which run it is; an earlier run is replaced as a whole.
     result_of(GOOD).save(tmp_path / "again")
+    kept = after.saved.run
+    kept.provenance = {**kept.provenance, "page_problem": "of the page that is made anew"}
     after.save(tmp_path / "again")
     assert len(list((tmp_path / "again" / "samples").iterdir())) == 1
     for name in ("summary.json", "sums.json", "report.md"):
