@@ -90,12 +90,12 @@ def _samples_to_draw(parsed: argparse.Namespace) -> list[str]:
 def _targets(parsed: argparse.Namespace, samples: Sequence[str]) -> Mapping[str, str]:
     """Returns the path of the picture of each sample."""
     is_file = parsed.output.endswith(".svg")
-    if parsed.samples is None and len(samples) == 1:
-        if not is_file:
-            raise UsageError(f"--output {parsed.output}: must end with .svg")
+    if is_file and len(samples) == 1:
         return {samples[0]: parsed.output}
     if is_file:
         raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
+    if parsed.samples is None and len(samples) == 1:
+        raise UsageError(f"--output {parsed.output}: must end with .svg")
     return {each: posixpath.join(parsed.output, file_name(each)) for each in samples}
 
 

@@ -79,6 +79,8 @@ def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -
     told = "; ".join(f"--samples {each}: {ABSENT}" for each in ("no", "0th", "1th", "2th", "3th"))
     assert draw(tmp_path, *flags) == (2, "many: 2 pictures\n", f"{told}; 5 more have no picture\n")
     assert names(tmp_path / "many") == ["a.svg", "b.svg"]
+    one = write_lines(tmp_path / "list.jsonl", [{"sample_id": "a"}])
+    assert draw(tmp_path, "--samples", str(one)) == (0, "o.svg: 1 picture\n", "")
 
 
 def test_what_has_no_picture_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
