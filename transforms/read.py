@@ -477,15 +477,15 @@ class _ReadRowGroup(beam.DoFn):
 def sample_ids(path: str) -> Iterator[str]:
     """Yields the sample_id of each record of a list of samples, such as the changes of a comparison, in order.
 
-    Raises InputProblem if the file cannot be read, or, with its line, if a record has no sample_id.
+    Raises InputProblem if the file cannot be read, or, with its place, if a record has no sample_id.
     """
     columns, limits = SideColumns(frozenset()), RecordLimits()
     intake = RecordIntake(ReadPlan((path,), {0: columns}, limits))
     for file in match_files(0, [path], ""):
-        encoder = RecordEncoder(0, 0, path)
+        encoder = RecordEncoder(0, 0, file.path)
         for part in split_file(file, part_size([file])):
             for item in read_part(part, columns, limits):
                 record = intake.record(encoder, item)
                 if isinstance(record, Quarantined):
-                    raise InputProblem(f"{path}: this is no list of samples: line {record.line}: {record.error}")
+                    raise InputProblem(f"{record.place}: this is no list of samples: {record.error}")
                 yield record[0].decode()

@@ -248,6 +248,11 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
         """What entries of the same cause share."""
         return self.side, self.stage, self.cause, self.system
 
+    @property
+    def place(self) -> str:
+        """The place of the record, see `Origin.place`."""
+        return Origin(0, 0, self.position, self.line or 0, self.source).place
+
     def to_bytes(self) -> bytes:
         """Returns the line of JSON without its end."""
         return msgspec.json.encode(self)

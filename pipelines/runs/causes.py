@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from ...metrics.common.text import truncated
-from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, Origin, Quarantined, printable
+from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, Quarantined, printable
 from ...transforms.scored import WITHOUT_FIELDS
 from ..config.settings import predictions_of
 from ..inputs.mismatch import RecordSides, no_record, other_ids, other_records
@@ -77,7 +77,7 @@ def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
 
 
 def _record(entry: Quarantined) -> QuarantinedRecord:
-    place = Origin(0, 0, entry.position, entry.line or 0, entry.source).place
+    place = entry.place
     if entry.sample_id is not None:
         place = f"{truncated(entry.sample_id, MAX_ID_LENGTH)} at {place}"
     return QuarantinedRecord(

@@ -225,6 +225,13 @@ def test_the_latest_few_readers_wait_for_the_bundle_that_reads_on(tmp_path: Path
     assert kept == [str(path) for path in paths[-read_module.MAX_KEPT_READERS :]]
 
 
+def test_what_is_no_list_of_samples_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beamscore.transforms.io.files.BYTES_PER_PART", 8)
+    path = store(tmp_path / "a.jsonl", [{"sample_id": "a"}, {}])
+    with pytest.raises(InputProblem, match=r"/a\.jsonl at byte 19: this is no list of samples: sample_id must be"):
+        list(read_module.sample_ids(str(path)))
+
+
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
     tracker = read_module.RecordRangeTracker(OffsetRange(2, read_module.PART_END))
     assert tracker.try_claim(4)

@@ -113,7 +113,7 @@ USAGE = {
     "select run --output o.jsonl --below nan": "run: no sample of good has similarity below nan; nothing is written",
     "select bare --output o.jsonl": "bare: the rows of the run are missing: ",
     "select run --output o.jsonl --samples gone.jsonl": "--samples gone.jsonl: no file matches",
-    "select run --output o.jsonl --samples list.jsonl": "--samples list.jsonl: this is no list of samples: line 1: "
+    "select run --output o.jsonl --samples list.jsonl": "--samples list.jsonl:1: this is no list of samples: "
     "sample_id must be ",
     "select run --output o.jsonl --samples list.parquet": "--samples list.parquet: cannot be read as parquet: Parquet "
     "file size is 4 bytes",
