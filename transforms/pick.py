@@ -7,8 +7,8 @@ by the numbers of samples to pick, not by the size of the input. The choice depe
 
 from __future__ import annotations
 
+import bisect
 import hashlib
-import heapq
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -100,8 +100,8 @@ class SelectCandidates(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Resets the ranks."""
-        # Heaps of the best ranks so far, negated: the worst of them is first.
-        self._best: defaultdict[Key, list[Rank]] = defaultdict(list)
+        # The best ranks so far, in order, with the sample_id that the combiner breaks ties by.
+        self._best: defaultdict[Key, list[tuple[Rank, str]]] = defaultdict(list)
 
     def process(self, batch: tuple[list[PairedSample], list[ScoredSample]]) -> Iterator[tuple[Key, list[PickedSample]]]:
         """Yields the candidates of a batch."""
@@ -111,7 +111,7 @@ class SelectCandidates(beam.DoFn):
         for why, about, value, sample, before in self._ranked(samples, scored):
             # Of equal samples the first by name are listed, as `merge` lists them.
             key, rank = (why, sample.system, about), (value, 0 if why == "listed" else ties[sample.sample_id])
-            if self._is_among_best(key, rank):
+            if self._is_among_best(key, (rank, sample.sample_id)):
                 yield key, [_picked(key, rank, sample, before, paired[sample.sample_id])]
 
     def _ranked(
@@ -152,14 +152,12 @@ class SelectCandidates(beam.DoFn):
                 for _, sample, before in of_systems:
                     yield "flip", "", -apart, sample, before
 
-    def _is_among_best(self, key: Key, rank: Rank) -> bool:
-        best, count, turned = self._best[key], self._counts[key[0]], (-rank[0], -rank[1])
-        if len(best) < count:
-            heapq.heappush(best, turned)
-        elif count and turned >= best[0]:  # The combiner breaks ties of hashes by sample_id.
-            heapq.heapreplace(best, turned)
-        else:
+    def _is_among_best(self, key: Key, rank: tuple[Rank, str]) -> bool:
+        best, count = self._best[key], self._counts[key[0]]
+        if len(best) >= count and (not best or rank > best[-1]):
             return False
+        bisect.insort(best, rank)
+        del best[count:]
         return True
 
 
