@@ -97,12 +97,14 @@ def write_records(
     columns: Columns,
     nothing: str = "",
 ) -> int:
-    """Runs a pipeline that writes records to --output, and prints how many and where; returns 1 if any was rejected.
+    """Runs a pipeline that writes records to --output, prints how many and where, and returns 1 if any was rejected.
 
     build: returns the records and the lines of the list of rejected ones, both as WriteRecords accepts them; without
     such lines there is no list. inputs: the files that it reads; it may replace none of them. columns: see
-    WriteRecords. nothing: the error message if no record was written; then there is no file. If the command exits
-    before the job ends, only the list shows what was rejected: the job removes the list of an earlier run.
+    WriteRecords. nothing: the error message if no record was written; then there is no file.
+
+    If the command does not wait for the job, it prints nothing and returns 0: whether a record was written or rejected
+    shows only in the files; the job replaces or removes those of an earlier run.
 
     Raises UsageError if --output is not a file name.
     """
