@@ -16,9 +16,8 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 
-from ..metrics.benchmark import Benchmark
 from ..transforms.blocks import bucket_count
-from ..transforms.draw import draw_together
+from ..transforms.draw import Draw, draw_together
 from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ..transforms.hashes import scoring_signature
 from ..transforms.io.publication import check_not_replaced
@@ -181,24 +180,8 @@ def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCol
     return (records, pipeline | "EarlierRuns" >> rows) | "WithRows" >> beam.Flatten()
 
 
-class DrawCards(beam.DoFn):
-    """Draws picked samples: from lists of PickedSample to pairs (sort key, Card).
-
-    places: where their real pictures are, see `transforms.pictures`.
-    """
-
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], places: str | None) -> None:
-        self._benchmark = benchmark
-        self._places = places
-
-    def setup(self) -> None:
-        """Sets up the benchmark in this worker."""
-        with faults_end_the_bundle("the start of drawing"):
-            self._benchmark.setup()
-
-    def teardown(self) -> None:
-        """Tears down the benchmark."""
-        self._benchmark.teardown()
+class DrawCards(Draw):
+    """Draws picked samples: from lists of PickedSample to pairs (sort key, Card)."""
 
     def process(self, samples: Sequence[PickedSample]) -> Iterator[tuple[Any, Card]]:
         """Yields the cards of a batch of samples."""

@@ -34,19 +34,12 @@ def draw_together(draw: beam.DoFn) -> beam.PTransform:
     return beam.BatchElements(DRAWN_TOGETHER, DRAWN_TOGETHER, clock=time.perf_counter) | beam.ParDo(draw)
 
 
-class DrawSamples(beam.DoFn):
-    """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
+class Draw(beam.DoFn):
+    """Draws samples of a benchmark. places: the paths of their real pictures, see `pictures`."""
 
-    One that cannot be drawn has a file that says why; one that is drawn without its real picture has both files.
-    places: the paths of the real pictures, see `pictures`. repeats: whether samples may have several predictions; the
-    worst is drawn.
-    """
-
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None, repeats: bool) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], places: str | None) -> None:
         self._benchmark = benchmark
-        self._prefix = prefix
         self._places = places
-        self._repeats = repeats
 
     def setup(self) -> None:
         """Sets up the benchmark."""
@@ -56,6 +49,19 @@ class DrawSamples(beam.DoFn):
     def teardown(self) -> None:
         """Removes what `setup` made."""
         self._benchmark.teardown()
+
+
+class DrawSamples(Draw):
+    """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
+
+    One that cannot be drawn has a file that says why; one that is drawn without its real picture has both files.
+    repeats: whether samples may have several predictions; the worst is drawn.
+    """
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None, repeats: bool) -> None:
+        super().__init__(benchmark, places)
+        self._prefix = prefix
+        self._repeats = repeats
 
     def process(self, samples: Sequence[PairedSample]) -> None:
         """Writes a file for each sample of a batch."""

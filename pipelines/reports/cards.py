@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import msgspec
 
 from ...metrics.benchmark import AnyBenchmark, DrawnPair, RejectedRecord, error_text
 from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs, explained
+from ...transforms.draw import Draw
 from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
@@ -247,13 +247,12 @@ def _broken(value: Any, indent: str) -> str:
     return f"{opening}\n{inner}{lines}\n{indent}{closing}"
 
 
-class DrawChanged(beam.DoFn):
+class DrawChanged(Draw):
     """Draws changed samples: from lists of ChangedRecords to Cards. no_records, places: see `make_changed`."""
 
     def __init__(self, benchmark: AnyBenchmark, no_records: str, places: str | None) -> None:
-        self._benchmark = benchmark
+        super().__init__(benchmark, places)
         self._no_records = no_records
-        self._places = places
 
     def setup(self) -> None:
         """Sets up the benchmark in this worker. If that fails, the cards say why instead of showing drawings."""
