@@ -137,5 +137,5 @@ def test_what_does_not_compare_is_refused(saved: Path, tmp_path: Path) -> None:
         beamscore.compare(result_of(GOOD), other)
     with pytest.raises(ValueError, match="no finished run is here"):
         beamscore.compare(saved / "good", tmp_path)
-    with pytest.raises(ValueError, match="^threshold inf: must be a number of at least 0$"):
+    with pytest.raises(ValueError, match=r"^threshold inf: must be a number of at least 0$"):
         beamscore.compare(saved / "good", saved / "bad", threshold=float("inf"))
