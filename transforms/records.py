@@ -63,17 +63,13 @@ class InputProblem(Exception):
         super().__init__(self.message if self.message.startswith(self.MARK) else f"{self.MARK} {self.message}")
 
 
-class Origin(msgspec.Struct, frozen=True, order=True):
-    """The origin of a record. Records are ordered by the number of their file, then by their position in it.
+class Origin(msgspec.Struct, frozen=True):
+    """The origin of a record.
 
-    side: GROUND_TRUTH or the number of a system.
-    file: the number of the file among all files of its side.
     position: the byte offset of the line, or the number of the row from 0.
     line: the line or row from 1; 0 if it is not known, in a later part of a large file.
     """
 
-    side: int
-    file: int
     position: int
     line: int
     path: str
@@ -119,8 +115,8 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     @property
     def origin(self) -> Origin:
         """The origin of the record."""
-        side, file, position, line, _, length = _HEADER.unpack_from(self.encoded)
-        return Origin(side - 1, file, position, line, self.encoded[_HEADER.size : _HEADER.size + length].decode())
+        _, _, position, line, _, length = _HEADER.unpack_from(self.encoded)
+        return Origin(position, line, self.encoded[_HEADER.size : _HEADER.size + length].decode())
 
     @property
     def size(self) -> int:
@@ -251,7 +247,7 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def place(self) -> str:
         """The place of the record, see `Origin.place`."""
-        return Origin(0, 0, self.position, self.line or 0, self.source).place
+        return Origin(self.position, self.line or 0, self.source).place
 
     def to_bytes(self) -> bytes:
         """Returns the line of JSON without its end."""

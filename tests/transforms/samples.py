@@ -19,7 +19,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from beamscore.transforms.io import files
 from beamscore.transforms.io.files import Part, match_files, part_size, split_file
 from beamscore.transforms.read import _ReadRowGroup, _row_groups
-from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Origin, RecordEncoder
+from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, RecordEncoder
 from beamscore.transforms.rows import RowSource
 from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited
@@ -30,13 +30,7 @@ def encoded(
 ) -> EncodedRecord:
     """A record at a place; text: its bytes, or the record itself."""
     content = text if isinstance(text, bytes) else json.dumps(text).encode()
-    return encoded_at(Origin(side, file, position, position + 1, path), encoding, content)
-
-
-def encoded_at(origin: Origin, encoding: Encoding, text: bytes) -> EncodedRecord:
-    """A record with this origin."""
-    encoder = RecordEncoder(origin.side, origin.file, origin.path)
-    return EncodedRecord(encoder.encode(origin.position, origin.line, encoding, text))
+    return EncodedRecord(RecordEncoder(side, file, path).encode(position, position + 1, encoding, content))
 
 
 def by_tag(outputs: Iterable[Any]) -> defaultdict[str, list[Any]]:

@@ -21,27 +21,33 @@ from hypothesis import strategies as st
 from beamscore.transforms.hashes import fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
 from beamscore.transforms.io.field_map import FieldMap, fields_of, readable_json, record_json
 from beamscore.transforms.io.readers import MAX_ARRAYS, deeper_than, nesting_problem
-from beamscore.transforms.records import GROUND_TRUTH, JSON, MSGPACK, Encoding, InputProblem, Origin, quarantined
-from tests.transforms.samples import encoded, encoded_at
-
-ORIGINS = st.builds(
+from beamscore.transforms.records import (
+    GROUND_TRUTH,
+    JSON,
+    MSGPACK,
+    EncodedRecord,
+    Encoding,
+    InputProblem,
     Origin,
-    side=st.integers(GROUND_TRUTH, 100),
-    file=st.integers(0, 2**32 - 1),
-    position=st.integers(0, 2**63),
-    line=st.integers(0, 2**40),
-    path=st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
+    RecordEncoder,
+    quarantined,
 )
+from tests.transforms.samples import encoded
+
+PATHS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+PLACES = st.tuples(st.integers(GROUND_TRUTH, 100), st.integers(0, 2**32 - 1), st.integers(0, 2**63))
 
 
-@given(ORIGINS, ORIGINS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
-def test_an_encoded_record_is_whole_and_ordered(origin: Origin, other: Origin, encoding: Encoding, text: bytes) -> None:
-    found = encoded_at(origin, encoding, text)
-    assert (found.origin, found.side, found.size) == (origin, origin.side, len(text))
+@given(PLACES, PLACES, st.integers(0, 2**40), PATHS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
+def test_an_encoded_record_is_whole_and_ordered(
+    place: Any, other: Any, line: int, path: str, encoding: Encoding, text: bytes
+) -> None:
+    (side, file, position), encoder = place, RecordEncoder(other[0], other[1], "f")
+    found = EncodedRecord(RecordEncoder(side, file, path).encode(position, line, encoding, text))
+    assert (found.origin, found.side, found.size) == (Origin(position, line, path), side, len(text))
     assert (found.payload, found.encoding) == (text, encoding)
-    places = [(each.side, each.file, each.position) for each in (origin, other)]
-    if places[0] != places[1]:
-        assert (found.encoded < encoded_at(other, encoding, b"").encoded) == (places[0] < places[1])
+    if place != other:
+        assert (found.encoded < encoder.encode(other[2], 0, JSON, b"")) == (place < other)
 
 
 def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -> None:
@@ -60,9 +66,9 @@ def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -
     long = ["x" * 40_000]
     assert encoded(text=long).beginning() == b'["' + b"x" * (32 * 1024 - 2)
     assert encoded(text=msgspec.msgpack.encode(long), encoding=MSGPACK).beginning() == b""
-    assert Origin(0, 0, 50, 3, "a.jsonl").place == "a.jsonl:3"
-    assert Origin(0, 0, 50, 0, "a.jsonl").place == "a.jsonl at byte 50"
-    assert Origin(0, 0, 50, 51, "").place == f"the record with the hash {50:016x}"
+    assert Origin(50, 3, "a.jsonl").place == "a.jsonl:3"
+    assert Origin(50, 0, "a.jsonl").place == "a.jsonl at byte 50"
+    assert Origin(50, 51, "").place == f"the record with the hash {50:016x}"
     assert InputProblem("x:\n\x1b[2J").message == "x:<U+000A><U+001B>[2J"
     problem = InputProblem("x")
     assert str(problem) == str(InputProblem(str(problem))) == f"{InputProblem.MARK} x"
