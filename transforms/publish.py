@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import apache_beam as beam
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -78,7 +79,7 @@ class SampleWriter:
 
 def quarantine_line(entry: Quarantined) -> bytes:
     """Returns the line of a quarantine file that holds an entry."""
-    return entry.to_bytes() + b"\n"
+    return msgspec.json.encode(entry) + b"\n"
 
 
 class CountCauses(beam.PTransform):

@@ -249,10 +249,6 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
         """The place of the record, see `Origin.place`."""
         return Origin(self.position, self.line or 0, self.source).place
 
-    def to_bytes(self) -> bytes:
-        """Returns the line of JSON without its end."""
-        return msgspec.json.encode(self)
-
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:

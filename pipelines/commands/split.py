@@ -136,4 +136,4 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
 
 
 def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:
-    return f"{entry.source}:{entry.position:020}", entry.to_bytes()
+    return f"{entry.source}:{entry.position:020}", msgspec.json.encode(entry)
