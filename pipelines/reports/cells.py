@@ -51,15 +51,11 @@ def markdown(value: doc.Cells) -> str:
             return number(value)
 
 
-def status_text(status: str) -> str:
-    """Returns the status of a record in words."""
-    return LEFT_OUT.get(status, status.replace("_", " "))
-
-
 def count_text(status: str, count: int) -> str:
     """Returns how many records have a status, in words."""
+    text = LEFT_OUT.get(status, status.replace("_", " "))
     is_noun = status in ("missing_prediction", "duplicate")
-    return count_of(count, status_text(status)) if is_noun else f"{count:,} {status_text(status)}"
+    return count_of(count, text) if is_noun else f"{count:,} {text}"
 
 
 def block_table(block: doc.Table) -> str:
