@@ -19,7 +19,7 @@ from ..config.gates import Gate
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
-from ..runs.looks import start_looks
+from ..runs.looks import write_looks
 from ..runs.named import age_warnings, below, load_baseline, luck_warnings, named_runs, read_text
 from ..runs.numbers import count_of, fixed
 from ..runs.provenance import PAGE_PROBLEM, utc
@@ -95,7 +95,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
             rename = "rename its folder: no word may start with #, and no line break or outer blank may be in it"
             raise UsageError(f"{path}: a line with {shown(night.run)} does not name this run; {rename}")
         write_file(path, text.encode())
-        start_looks(path, blessed)
+        write_looks(path, blessed, {})
     points = ((key, point) for key, point in night.points.items() if key[1] in history.metrics)
     values = ", ".join(f"{metric} of {system} {fixed(point.value)}" for (system, metric), point in points)
     print(printable(f"{path}: blessed {night.run}, the median of {counted}: {values}"))

@@ -46,11 +46,6 @@ def looks_path(blessed: str) -> str:
     return f"{blessed.removesuffix('.txt')}.looks.json"
 
 
-def start_looks(blessed: str, baseline: Run) -> None:
-    """Restarts the count; raises OSError if it cannot be written."""
-    _write(blessed, baseline, {})
-
-
 def count_look(blessed: str, baseline: Run, run: Run) -> int:
     """Counts a judged run, and returns the number of all looks.
 
@@ -63,7 +58,7 @@ def count_look(blessed: str, baseline: Run, run: Run) -> int:
         if is_on_disk(blessed) and is_on_disk(folder):
             parent, folder = os.path.abspath(parent), os.path.abspath(folder)
         judged[look] = folder.removeprefix(parent.rstrip("/") + "/").rstrip("/")
-        _write(blessed, baseline, judged)
+        write_looks(blessed, baseline, judged)
     return len(judged)
 
 
@@ -168,7 +163,8 @@ def _since_blessing(blessed: str, baseline: Run) -> dict[str, str]:
     return {}
 
 
-def _write(blessed: str, baseline: Run, judged: dict[str, str]) -> None:
+def write_looks(blessed: str, baseline: Run, judged: dict[str, str]) -> None:
+    """Writes the runs judged since the blessing; raises OSError if it cannot."""
     content = msgspec.json.encode(Looks(_id_of(baseline), judged))
     write_file(looks_path(blessed), msgspec.json.format(content, indent=1) + b"\n")
 

@@ -12,7 +12,7 @@ from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.runs.history import Night, Point
-from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
+from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, too_many_looks, write_looks
 from beamscore.pipelines.runs.named import age_warnings, find_baseline, luck_warnings, split_system
 from beamscore.pipelines.runs.provenance import utc
 from beamscore.pipelines.runs.run import Run
@@ -101,7 +101,7 @@ def test_a_look_is_a_run_with_new_predictions_since_the_last_blessing(tmp_path: 
     # Where the fingerprint of a run is not known, each run counts.
     assert count_look(path, blessed, run_from("one", None)) == 3
     assert count_look(path, blessed, run_from("two", "a", None)) == 4
-    start_looks(path, blessed)
+    write_looks(path, blessed, {})
     assert counts("b") == [1]
     # A person who writes the file starts anew, too.
     assert counts("c", "d", against=run_from("second", "x")) == [1, 2]
