@@ -155,15 +155,13 @@ class Progress:
 
     def with_others(self) -> Progress:
         """Returns the counts of this process and of all others that wrote theirs."""
-        total = Progress(self.records_read, self.truths_read, self.samples_scored)
+        counts = [[self.records_read, self.truths_read, self.samples_scored]]
         folder = os.environ.get(PROGRESS_FOLDER)
         for path in Path(folder).iterdir() if folder else ():
-            counts = path.read_text().split() if path.name != str(os.getpid()) else []
-            if len(counts) == 3:
-                total.records_read += int(counts[0])
-                total.truths_read += int(counts[1])
-                total.samples_scored += int(counts[2])
-        return total
+            others = path.read_text().split() if path.name != str(os.getpid()) else []
+            if len(others) == 3:
+                counts.append([int(each) for each in others])
+        return Progress(*map(sum, zip(*counts, strict=True)))
 
 
 PROGRESS = Progress()
