@@ -30,7 +30,6 @@ from .rows import SampleRow
 from .sample_changes import RUN_SIDES, ChangeCounter, ChangePlan
 from .slice_labels import Slice, slices_of
 
-BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20
 SAMPLES_PER_LOOK = 256
 REGROUPED = "regrouped"
@@ -161,7 +160,7 @@ class CompareBuckets(beam.DoFn):
         """Counts a sample, and compares it if both systems scored it against the same ground truth."""
         scored = [row is not None and row.statistics is not None for row in (before, after)]
         if before is None or after is None or not all(scored):
-            self._counts[_UNPAIRED[scored[BASELINE], scored[CANDIDATE]]] += 1
+            self._counts[_UNPAIRED[scored[0], scored[1]]] += 1
         elif before.truth_hash != after.truth_hash:
             self._counts["other_ground_truth"] += 1
         else:

@@ -66,7 +66,6 @@ class DeduplicateAndPair(beam.DoFn):
 
     def __init__(self, names: list[str], batch: int, repeats: Collection[int]) -> None:
         self._names = names
-        self._systems = range(len(names))
         self._batch = batch
         self._repeats = repeats
 
@@ -119,7 +118,7 @@ class DeduplicateAndPair(beam.DoFn):
         for slot in records:
             if isinstance(slot, tuple):
                 self._outcomes.add(slot[0], paired_of(slot[1]))
-        predictions = records.values() if self._repeats else [records.get(system) for system in self._systems]
+        predictions = records.values() if self._repeats else [records.get(system) for system in range(len(self._names))]
         sample = PairedSample(sample_id, truth, tuple(predictions), tuple(rows))
         size = sample.nbytes
         if self._samples and self._size + size > BYTES_PER_BATCH:

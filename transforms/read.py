@@ -328,8 +328,6 @@ class ReadPart(RecordIntake):
 Unpack = Callable[[Any], Any]
 
 _PLAIN = (str, int, float)
-NOWHERE = ""
-"""The path of records that are in no file."""
 
 
 def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None) -> beam.PTransform:
@@ -352,7 +350,7 @@ class EncodeBundle(RecordIntake):
         columns = plan.columns[side]
         columns = replace(columns, fields=columns.fields.parsing(columns.structured))
         super().__init__(replace(plan, columns={**plan.columns, side: columns}))
-        self._encoder = RecordEncoder(side, 0, NOWHERE)
+        self._encoder = RecordEncoder(side, 0, "")
         self._unpack = unpack
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)

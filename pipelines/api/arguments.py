@@ -14,8 +14,6 @@ from ..config import settings
 from ..config.errors import UsageError, not_positive
 from ..config.settings import DEFAULT_SYSTEM, BootstrapSettings, Configuration, Settings
 
-SampleIdType = Literal["any", "string"]
-
 
 class Arguments(TypedDict, total=False):
     """The arguments that `evaluate`, `Scorer` and `Evaluate` share; their defaults are those of the command.
@@ -35,7 +33,7 @@ class Arguments(TypedDict, total=False):
     confidence: float
     seed: int
     fields: Mapping[str, Mapping[str, str]] | None
-    sample_id_type: SampleIdType
+    sample_id_type: Literal["any", "string"]
 
 
 def check_arguments(
