@@ -131,10 +131,6 @@ def _has_integer_id(text: bytes) -> bool:
         return False
 
 
-FIELDS_AS_NAMED = FieldMap()
-"""The map of a data set whose columns have the names of the fields."""
-
-
 def _path(text: str) -> tuple[str, ...]:
     steps = _STEP.findall(text)
     if not steps or ".".join(steps) != text:
@@ -182,7 +178,7 @@ class SideColumns:
     wanted: frozenset[str] | None
     structured: frozenset[str] = frozenset()
     counted: tuple[str, ...] = ()
-    fields: FieldMap = FIELDS_AS_NAMED
+    fields: FieldMap = FieldMap()
     texts: Mapping[str, bool] = field(default_factory=dict, hash=False)
     repeats: bool = False
 

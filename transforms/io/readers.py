@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
-    FIELDS_AS_NAMED,
     SAMPLE_ID,
     FieldMap,
     SideColumns,
@@ -233,7 +232,7 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
             yield msgspec.structs.replace(row, line=record.line, payload=payload)
 
 
-def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]:
+def header_of(file: SourceFile, fields: FieldMap) -> list[str]:
     """Returns the names of the columns of a CSV or TSV file, empty for an empty file.
 
     Raises InputProblem if the file cannot be read, has no column of the sample_id, or has duplicate names.

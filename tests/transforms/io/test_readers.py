@@ -27,7 +27,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.transforms.io import files, readers
-from beamscore.transforms.io.field_map import SideColumns
+from beamscore.transforms.io.field_map import FieldMap, SideColumns
 from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import Line, RecordLimits, Row, read_lines, read_table
 from beamscore.transforms.records import JSON, InputProblem, zstd
@@ -294,7 +294,7 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeyp
     }.items():
         assert said in problem_of(read, tmp_path / "a.csv", content)
     (tmp_path / "a.csv").write_bytes(b"")
-    assert readers.header_of(parts_of(tmp_path / "a.csv", size=1)[0].file) == []
+    assert readers.header_of(parts_of(tmp_path / "a.csv", size=1)[0].file, FieldMap()) == []
 
 
 # The rows of Parquet and Arrow files as records.
