@@ -13,6 +13,7 @@ import msgspec
 from ...metrics.benchmark import record_fields
 from ...metrics.common.text import ALIKE, nearest, truncated
 from ...metrics.registry import usable_benchmarks
+from ...transforms.io.field_map import KeyOnly
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
 from ..config.settings import Configuration, predictions_of
 
@@ -48,7 +49,7 @@ class FirstRecords:
             for name, value in record.decode(dict[str, msgspec.Raw]).items():
                 self.fields[name] = self.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
             self.records += 1
-            sample_id = record.decode(_Key).sample_id
+            sample_id = record.decode(KeyOnly).sample_id
             if problem is not None:
                 raise ValueError(problem)
             if self.by_id.setdefault(sample_id, record) is not record:
@@ -61,10 +62,6 @@ class FirstRecords:
     def sample_id(self) -> str | None:
         """The first sample_id."""
         return next(iter(self.by_id), None)
-
-
-class _Key(msgspec.Struct):
-    sample_id: str
 
 
 class RecordSides(Protocol):

@@ -205,12 +205,14 @@ def column_counter(column: str) -> str:
 MAX_SAMPLE_ID_LENGTH = 1024
 
 
-class _KeyOnly(msgspec.Struct):
+class KeyOnly(msgspec.Struct):
+    """A record of which only the sample_id is read."""
+
     sample_id: str
 
 
 _NOT_OBJECT = re.compile(r"Expected `object`, got `(\w+)`\Z")
-_KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
+_KEY_ONLY = msgspec.json.Decoder(KeyOnly)
 
 
 def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
