@@ -21,33 +21,23 @@ from hypothesis import strategies as st
 from beamscore.transforms.hashes import fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
 from beamscore.transforms.io.field_map import FieldMap, fields_of, readable_json, record_json
 from beamscore.transforms.io.readers import MAX_ARRAYS, deeper_than, nesting_problem
-from beamscore.transforms.records import (
-    GROUND_TRUTH,
-    JSON,
-    MSGPACK,
-    EncodedRecord,
-    Encoding,
-    InputProblem,
-    Origin,
-    RecordEncoder,
-    quarantined,
-)
+from beamscore.transforms.records import GROUND_TRUTH, JSON, MSGPACK, Encoding, InputProblem, Origin, quarantined
 from tests.transforms.samples import encoded
 
 PATHS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 PLACES = st.tuples(st.integers(GROUND_TRUTH, 100), st.integers(0, 2**32 - 1), st.integers(0, 2**63))
 
 
-@given(PLACES, PLACES, st.integers(0, 2**40), PATHS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
+@given(PLACES, PLACES, PATHS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
 def test_an_encoded_record_is_whole_and_ordered(
-    place: Any, other: Any, line: int, path: str, encoding: Encoding, text: bytes
+    place: Any, other: Any, path: str, encoding: Encoding, text: bytes
 ) -> None:
-    (side, file, position), encoder = place, RecordEncoder(other[0], other[1], "f")
-    found = EncodedRecord(RecordEncoder(side, file, path).encode(position, line, encoding, text))
-    assert (found.origin, found.side, found.size) == (Origin(position, line, path), side, len(text))
+    (side, file, position), (other_side, other_file, other_position) = place, other
+    found = encoded(side, text, file, position, path, encoding)
+    assert (found.origin, found.side, found.size) == (Origin(position, position + 1, path), side, len(text))
     assert (found.payload, found.encoding) == (text, encoding)
     if place != other:
-        assert (found.encoded < encoder.encode(other[2], 0, JSON, b"")) == (place < other)
+        assert (found.encoded < encoded(other_side, b"", other_file, other_position).encoded) == (place < other)
 
 
 def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -> None:

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,10 @@ def test_numbers_of_numpy_are_numbers_and_a_setting_is_no_option() -> None:
     plain = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, seed=3, confidence=0.9, replicates=50)
     of_numpy = {"seed": np.int64(3), "confidence": np.float64(0.9), "replicates": np.int32(50), "processes": 1}
     assert beamscore.evaluate("toy", TRUTHS, PREDICTIONS, **of_numpy).intervals == plain.intervals
-    other: dict[str, Any] = {"limits": {"depth": 1}}
-    for call in (
-        lambda: beamscore.evaluate("toy", TRUTHS, PREDICTIONS, **other),
-        lambda: beamscore.Scorer("toy", **other),
-    ):
+    calls: list[Any] = [partial(beamscore.evaluate, "toy", TRUTHS, PREDICTIONS), partial(beamscore.Scorer, "toy")]
+    for call in calls:
         with pytest.raises(TypeError, match="there is no argument limits"):
-            call()
+            call(limits={"depth": 1})
     with pytest.raises(ValueError, match="missing is a setting of every benchmark"):
         beamscore.evaluate("toy", TRUTHS, PREDICTIONS, options={"missing": "exclude"})
 

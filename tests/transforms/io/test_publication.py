@@ -309,13 +309,7 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
 
 def test_a_result_by_plain_names_alone_is_replaced_too_and_what_others_keep_there_stays(output: str) -> None:
     """As somebody has copied it."""
-    others = (
-        f"{RUNS}/.nfs0001",
-        "notes.txt",
-        "samples/notes.txt",
-        "samples/samples-notes.txt",
-        "quarantine/more.jsonl",
-    )
+    others = (".runs/.nfs1", "notes.txt", "samples/notes.txt", "samples/samples-notes.txt", "quarantine/more.jsonl")
     files = {**documents("plain"), "samples/samples-0.parquet": b"plain 0\n", "samples/samples-1.parquet": b"plain 1\n"}
     files |= {"quarantine/quarantine-0.jsonl": b"plain 0\n", **{name: name.encode() for name in others}}
     for name, content in files.items():
@@ -327,7 +321,7 @@ def test_a_result_by_plain_names_alone_is_replaced_too_and_what_others_keep_ther
     for run_id in ("c2", "d3"):
         grow_old(output)
         evaluate(output, run_id, f"run {run_id}")
-        assert (both(output), leftovers(output)) == (f"run {run_id}", [".nfs0001", "notes.txt"])
+        assert (both(output), leftovers(output)) == (f"run {run_id}", [".nfs1", "notes.txt"])
         assert [read_bytes(f"{output}/{name}").decode() for name in others] == list(others)
 
 
