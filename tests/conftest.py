@@ -4,8 +4,6 @@ Laws are tried on the same examples each time, so that no change fails by luck: 
 others each time. The profile `mutants` makes no example smaller, as only one that fails counts.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Faults at every single step of what writes to a filesystem: it fails, or the process stops; and full disks."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

@@ -1,7 +1,5 @@
 """Finished runs of the toy benchmark, in memory or in a folder, from rows, without scoring: many rows, little time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ the answers are always the same. What nothing of ours reads is left out: where e
 source of each DoFn, the size of each side input, what `pip freeze` prints, and waiting for the disk.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from argparse import Namespace

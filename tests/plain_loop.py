@@ -1,7 +1,5 @@
 """The oracle of the pipeline: the same scores in one plain loop, without Beam."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

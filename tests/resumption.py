@@ -1,7 +1,5 @@
 """Runs of the toy benchmark that are interrupted in the middle of their scoring."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

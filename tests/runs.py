@@ -1,7 +1,5 @@
 """Runs `beamscore evaluate` in this process and reads back what it wrote; corpora to run it on."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

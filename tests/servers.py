@@ -1,7 +1,5 @@
 """Servers of a test, as processes that end with it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """Writes records in the formats of tables that are not JSONL."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Worst cases: which work is counted, what is measured of a case in a process of its own, and which harm is noticed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

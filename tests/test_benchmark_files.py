@@ -1,7 +1,5 @@
 """A benchmark of a single file, as docs/how-to/new_benchmark.md shows it, and what is said of one that is broken."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Pages and configs/ for clusters and nights: commands are understood, files are valid, and the image is sound."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

@@ -1,7 +1,5 @@
 """The docs: all that they show is read and true, and their commands can be followed to the letter."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import importlib

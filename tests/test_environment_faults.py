@@ -1,7 +1,5 @@
 """A fault of the machine is never one of the data: every benchmark, in the pipeline and in the Python API."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import multiprocessing

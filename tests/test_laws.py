@@ -1,7 +1,5 @@
 """The laws that every benchmark keeps, so that any runner may cut, order and merge its samples as it likes."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import gc
@@ -15,8 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names

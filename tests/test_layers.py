@@ -1,7 +1,5 @@
 """Layers depend downward only; errors of msgspec are named, requirements have a lowest version, patterns fit 3.10."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import re

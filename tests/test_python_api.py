@@ -1,7 +1,5 @@
 """The Python API: records in memory get the sums of the pipeline, whatever form they have."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

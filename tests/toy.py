@@ -1,7 +1,5 @@
 """A benchmark of a few lines, to test how samples travel without the weight of a real metric."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Sequence

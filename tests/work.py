@@ -1,7 +1,5 @@
 """Counts the work of a call without a clock."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

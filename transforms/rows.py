@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..metrics.benchmark import SampleScore
-from ..metrics.scoring import CONTENT_COLUMNS, TEXT_COLUMNS, Outcome, Status
-from ..metrics.scoring import SLICE_PREFIX as SLICE_PREFIX
+from ..metrics.scoring import CONTENT_COLUMNS, SLICE_PREFIX as SLICE_PREFIX, TEXT_COLUMNS, Outcome, Status
 from .hashes import row_hash
 from .io.storage import open_file
 from .records import EARLIER_ROWS, MSGPACK, REUSED_ROWS, Encoding, InputProblem

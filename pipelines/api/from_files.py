@@ -28,8 +28,13 @@ from ...transforms.records import GROUND_TRUTH, InputProblem
 from ...transforms.rows import read_rows, sample_schema
 from ...transforms.scored import Worst
 from ..commands.common import read_quarantine, run_and_publish
-from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
-from ..commands.compare import allowed_differences, build_comparison, check_threshold, plan_comparison
+from ..commands.compare import (
+    LAYOUT as COMPARISON_LAYOUT,
+    allowed_differences,
+    build_comparison,
+    check_threshold,
+    plan_comparison,
+)
 from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files

@@ -20,8 +20,7 @@ from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, check_foreign, own_output, release
 from ...transforms.io.storage import is_on_disk, new_run_id, output_problems, place_of, prepare_output
 from ...transforms.publish import CountCauses, encode_json
-from ...transforms.read import ReadPlan, encode_records
-from ...transforms.read import Unpack as Unpacker
+from ...transforms.read import ReadPlan, Unpack as Unpacker, encode_records
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, side_name
 from ...transforms.rows import exact_statistics
 from ...transforms.scored import ScoredSample

@@ -24,8 +24,7 @@ from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, record_failures
 from ..runs.numbers import count_of, percent
 from ..runs.run import PAGE, REPORT, Run
-from . import document as doc
-from . import tables
+from . import document as doc, tables
 from .against import BaselineDiff, against_baseline, two_systems
 from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first

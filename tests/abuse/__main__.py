@@ -4,8 +4,6 @@ Every other module holds cases: `cases()`, whose samples are scored among ordina
 `run`), by the benchmark of its name, or `check()`, which yields (name, Outcome).
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import pkgutil

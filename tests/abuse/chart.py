@@ -1,7 +1,5 @@
 """Charts that cost as much as the limits on text blocks, points, series and characters allow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

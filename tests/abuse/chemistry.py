@@ -1,7 +1,5 @@
 """The worst lines of chemistry within `max_characters`: deep, repeated, ambiguous, alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.abuse.run import Case

@@ -1,7 +1,5 @@
 """Worst cases of figure text: many corners, many overlaps, many subsets, many equal or long texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any

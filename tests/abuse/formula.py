@@ -1,7 +1,5 @@
 """Worst cases of formulas and documents: what TeX typesets many times, and matches that are long or nearly equal."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Files with worst-case records for the readers, and files that cannot be read, each beside an ordinary record."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A worst-case sample, scored among ordinary ones in a process of its own, and what it costs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

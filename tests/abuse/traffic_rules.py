@@ -1,7 +1,5 @@
 """Worst cases of traffic rules: values that collide or never agree, long texts, and as many of all as there may be."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs the task of configs/airflow/nightly_dataflow.py by Airflow's Python, without a cloud; prints what it asks."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """The nights of configs/airflow: by `airflow dags test`, and by the operator that starts the launcher for Dataflow."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

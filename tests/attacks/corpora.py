@@ -1,7 +1,5 @@
 """Corpora of every benchmark as lines of JSON, and what damages them."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import json

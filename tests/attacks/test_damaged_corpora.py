@@ -1,7 +1,5 @@
 """Damaged corpora of every benchmark: counts, and the sums and values of each slice, are those of a plain reading."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Finished runs that are copied or read-only say the same; damage is told in one line, or does not matter."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """`make bench`: prints what evaluations cost; nothing here is a timed test."""
 
-from __future__ import annotations
-
 import argparse
 
 from tests.bench.corpus import generated

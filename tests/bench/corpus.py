@@ -1,7 +1,5 @@
 """Generated corpora on disk, made once and kept."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from concurrent.futures import ProcessPoolExecutor

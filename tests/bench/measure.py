@@ -1,7 +1,5 @@
 """Processor time and peak memory of a piece of work, which may have a process of its own."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import resource

@@ -1,7 +1,5 @@
 """What is measured of a corpus: the whole evaluation, and the loop that a user would write instead."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

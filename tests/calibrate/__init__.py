@@ -1,7 +1,5 @@
 """How often the intervals and tests hold, measured on generated populations: `make calibrate`."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`python -m tests.calibrate` measures how often intervals and tests hold, and writes the tables of statistics.md."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from statistics import fmean

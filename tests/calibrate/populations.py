@@ -1,7 +1,5 @@
 """Generated populations of units: each has a difficulty that two systems share, and each system luck of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

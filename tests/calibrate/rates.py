@@ -1,7 +1,5 @@
 """How often an interval holds the true value, and how often what tells two systems apart is wrong, or finds them so."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ the margin, at the confidence of each: a false failure where the true loss is at
 answers of an earlier one is no look. How often change points are found in simulated nights is measured, too.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """One cluster for all tests of this folder, and the corpora they evaluate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The Java side: Flink's distribution from PyPI and Beam's Flink runner from Maven
 Python side: an environment of the workers' own, and the project installed as a user would install it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """Evaluations on Flink: the bits of the in-process runner, and the work on all TaskManagers, of which some are lost."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

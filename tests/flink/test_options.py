@@ -1,7 +1,5 @@
 """The options that docs/how-to/flink.md gives for clusters that stand already: the runner, the pool of workers."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """The other commands on Flink, and a pipeline of somebody else: what they write has the bytes of a local run."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

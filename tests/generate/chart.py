@@ -1,7 +1,5 @@
 """Makes charts of all ten classes and what a system of some error would read from them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

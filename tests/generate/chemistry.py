@@ -1,7 +1,5 @@
 """Made-up lines of chemistry: molecules as graphs, written in SSML and raw Chemfig, and predictions with errors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

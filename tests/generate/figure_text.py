@@ -1,7 +1,5 @@
 """Figures with text and what a system might find in them, with every kind of error that the benchmark tells apart."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Formulas, tables and documents with readings that err in every way the formula benchmark tells apart."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Generated clips of traffic signs: the rules on the sign, the lanes that they hold for, and a reader's errors."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Pythons of this machine that beamscore claims to run on; `python -m tests.installed.pythons` lists them."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

@@ -4,8 +4,6 @@ Both distributions pass `twine check`, the changelog has the version, and both c
 wheel on the oldest and the newest Python here that setup.py claims, in a clone of what is committed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

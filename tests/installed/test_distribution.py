@@ -1,7 +1,5 @@
 """The source distribution, installed and run far from this checkout. It is slow: `make test-dist` runs it."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import shutil

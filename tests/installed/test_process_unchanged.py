@@ -1,7 +1,5 @@
 """beamscore changes nothing in the process of its caller, and its command takes no package of the folder it is in."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

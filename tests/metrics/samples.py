@@ -1,7 +1,5 @@
 """What tests of several benchmarks share: samples scored, refused and drawn, files converted, oracles, and digests."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Published layouts of charts, of figures with text and of traffic rules become records, or are refused by name."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -12,8 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import ExifTags, Image
 
 from beamscore.metrics.converter import Part, UnreadableSource

@@ -1,7 +1,5 @@
 """Metrics made of metrics: what a formula gives, by hand, in which bounds, and why one is refused."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import re
@@ -9,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.derived import DefinitionError, formulas_behind, with_derived

@@ -1,7 +1,5 @@
 """Repeats by hand: means and spreads from the sums of each repeat, the best and the worst of k over all subsets."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -12,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec, SampleScore
 from beamscore.metrics.derived import with_derived

@@ -3,8 +3,6 @@
 Whoever changes them writes the new digest here and a line in CHANGELOG.md. Formulas are left out: TeX draws them.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path

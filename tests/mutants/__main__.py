@@ -4,8 +4,6 @@ PYTHON: that of an environment with cosmic-ray (see `changes`). In a copy of the
 by the tests that run its line, then by KEPT and those of its folder, the quickest first, up to `MOST_SECONDS`.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import os

@@ -1,7 +1,5 @@
 """`python changes.py TREE COUNT SEED` draws COUNT changes of the code of TREE by cosmic-ray, without the project."""
 
-from __future__ import annotations
-
 import ast
 import json
 import random

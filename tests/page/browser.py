@@ -1,7 +1,5 @@
 """A headless Chromium: what a person does with a page, and what must hold of each."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

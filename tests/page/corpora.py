@@ -1,7 +1,5 @@
 """Pages as the commands write them, and texts that attack them."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import gzip

@@ -1,7 +1,5 @@
 """Takes a picture of a page for the README: `python -m tests.page.picture PAGE.html PICTURE.png`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

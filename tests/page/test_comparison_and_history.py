@@ -1,7 +1,5 @@
 """The pages of a comparison, of a run with a baseline, and of a history in a real browser."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page of a run in a real browser: nothing goes wrong, nothing is asked of a network, everything can be used."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """`beamscore compare` from end to end, against a plain reading of the statistics; what a page shows of its changes."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

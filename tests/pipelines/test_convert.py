@@ -1,7 +1,5 @@
 """`beamscore convert`: every layout becomes records that can be scored; and how convert, select and split write."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

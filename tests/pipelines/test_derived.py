@@ -1,7 +1,5 @@
 """Derived metrics from the configuration to each command that reads finished runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

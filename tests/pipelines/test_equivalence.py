@@ -1,7 +1,5 @@
 """The pipeline against a plain loop: the same bytes, however the corpus is cut, ordered, stored or run."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

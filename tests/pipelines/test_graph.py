@@ -1,7 +1,5 @@
 """The graph that Dataflow is given, as its own runner makes it: what is in it, and what must not be."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import bz2

@@ -1,7 +1,5 @@
 """Merging runs over disjoint samples: the bytes of one evaluation of all, or one line that says why not."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -12,8 +10,16 @@ import pytest
 from tests import toy
 from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, corpus, damaged, rng_of
 from tests.finished_runs import row, write, write_run
-from tests.runs import Record, Run, assert_same, command, evaluate, evaluate_records, write_lines
-from tests.runs import refused as wrong_usage
+from tests.runs import (
+    Record,
+    Run,
+    assert_same,
+    command,
+    evaluate,
+    evaluate_records,
+    refused as wrong_usage,
+    write_lines,
+)
 
 CORPUS = [toy.sample(index, 0) for index in range(50)]
 BAD: list[Record] = [{"sample_id": "bad", "text": 5}, {"sample_id": "twice", "text": "x"}, {"sample_id": "twice"}]

@@ -1,7 +1,5 @@
 """What a run leaves behind: whole files and rows, nothing outside of its output; bad records are told as text."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -13,8 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.pipelines.runs.causes import REMEDIES, SCORE_ALL
 from beamscore.pipelines.runs.run import LAYOUT

@@ -1,7 +1,5 @@
 """Repeats from the records to each command: what is counted, that nothing depends on the order, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows of an earlier run, finished or interrupted, are taken: the same bytes, and only what has changed is scored."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

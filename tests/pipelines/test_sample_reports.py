@@ -4,8 +4,6 @@
 Numbers of the pages are rounded, as other versions of SciPy may change the last digits.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """`beamscore select` and `split`: the hard cases of a run with both of their records, and splits that never move."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -14,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.pipelines.commands.split import SplitPlan, folds
 from tests import toy

@@ -1,7 +1,5 @@
 """Object stores on this machine, whose servers are installed: a bucket for each test, and the requests that it got."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import threading

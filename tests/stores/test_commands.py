@@ -1,7 +1,5 @@
 """The commands with inputs, finished runs and outputs on an object store."""
 
-from __future__ import annotations
-
 import gc
 import io
 import json

@@ -1,7 +1,5 @@
 """An evaluation that is stopped at moments of its publishing, counted in requests: a reader sees one whole run."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Makers of records and files, and what a bundle of a DoFn yields, for the tests of this folder."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections import defaultdict

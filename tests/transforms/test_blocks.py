@@ -1,7 +1,5 @@
 """Blocks of records, in the pipeline or on the disk: nothing is lost between the reader and its bucket."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil
@@ -12,8 +10,7 @@ from typing import Any
 import pytest
 from apache_beam import coders
 from apache_beam.typehints.native_type_compatibility import convert_to_beam_type
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.transforms import blocks
 from beamscore.transforms.blocks import IN_PIPELINE, BlockBuffer, BlockFolder, only_samples, sorted_on_disk, unpack

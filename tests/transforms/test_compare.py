@@ -1,7 +1,5 @@
 """The comparison of two systems: what bundles of any size count and add up is that of a plain loop."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -9,8 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.bootstrap import Bootstrap

@@ -1,7 +1,5 @@
 """The metrics that a run reports have the names that are documented, and count what the coverage counts."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

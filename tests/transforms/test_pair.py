@@ -1,15 +1,12 @@
 """Pairing by sample_id: the first by (file, position) counts, whatever the order of arrival."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import pair as pairing

@@ -1,7 +1,5 @@
 """Which samples are picked to be looked at, and which that changed are listed: the same, however bundles are cut."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -14,8 +12,7 @@ import apache_beam as beam
 import pytest
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes

@@ -1,7 +1,5 @@
 """The real pictures of samples: found where the records or the setting say, decoded within limits, or a note."""
 
-from __future__ import annotations
-
 import base64
 import io
 from operator import itemgetter
@@ -11,8 +9,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import ExifTags, Image
 
 from beamscore.transforms import pictures

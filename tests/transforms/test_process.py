@@ -1,7 +1,5 @@
 """What a run changes in its process ends with it; what it needs of Beam's internals is there."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import re

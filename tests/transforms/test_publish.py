@@ -1,7 +1,5 @@
 """Rows become columns, bundles become files, and all parts together a result."""
 
-from __future__ import annotations
-
 import gc
 import io
 import math
@@ -18,8 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.transforms import publish as publishing
 from beamscore.transforms.io.publication import cancel_run

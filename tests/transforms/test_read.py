@@ -1,7 +1,5 @@
 """What a reader makes of each record of a file or a collection, good and bad, however its bundles are cut."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -16,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.restriction_trackers import OffsetRange
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module

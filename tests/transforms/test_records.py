@@ -1,7 +1,5 @@
 """Records in any form, under any names, become the same JSON and have the same hashes, and travel with their origin."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -15,8 +13,7 @@ import apache_beam as beam
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.transforms.hashes import fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
 from beamscore.transforms.io.field_map import FieldMap, fields_of, readable_json, record_json

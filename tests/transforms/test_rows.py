@@ -1,7 +1,5 @@
 """Reading the rows of finished runs: those that a filter of Python's own keeps, whatever the row groups."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +9,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.pipelines.commands.select import SelectedRows
 from beamscore.transforms.records import EARLIER_ROWS

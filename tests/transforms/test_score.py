@@ -1,7 +1,5 @@
 """Scoring in batches: every way to fail, what it does to the coverage, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The slices that a sample belongs to, their sums in any order, and the metrics of those."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import random
@@ -13,8 +11,7 @@ import msgspec
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.sums import Sums

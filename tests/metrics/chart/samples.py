@@ -1,16 +1,10 @@
 """Makes chart records, and scores them."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
 from beamscore.metrics.benchmark import SampleScore
-from tests.generate.chart import Json as Json
-from tests.generate.chart import block as block
-from tests.generate.chart import box as box
-from tests.generate.chart import output as output
-from tests.generate.chart import tick as tick
+from tests.generate.chart import Json as Json, block as block, box as box, output as output, tick as tick
 from tests.metrics import samples
 from tests.plain_loop import make_benchmark
 

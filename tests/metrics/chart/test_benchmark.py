@@ -1,7 +1,5 @@
 """The chart benchmark as a whole: which tasks are scored, what is rejected, what comes out, and what else is drawn."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import json
@@ -14,8 +12,7 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark

@@ -1,7 +1,5 @@
 """Tasks 1 and 3: confusion counts and the metrics from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -2,14 +2,11 @@
 elements are far at 15, 5 % of 300; since the edition of 2020 at 3, by the square of their distance.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.statistics.ratios import f_measure
 from tests.generate.chart import SUMMARY

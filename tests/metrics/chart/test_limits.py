@@ -1,7 +1,5 @@
 """How large a record may be, and the steps that are counted for each comparison before it is made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

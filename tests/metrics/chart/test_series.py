@@ -1,7 +1,5 @@
 """Tasks 6b and 7: data series."""
 
-from __future__ import annotations
-
 import math
 import operator
 import statistics
@@ -10,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from beamscore.metrics.statistics.ratios import f_measure
 from tests.generate.chart import SUMMARY

@@ -1,7 +1,5 @@
 """Texts and numbers as the tasks compare them; task 2: text detection and recognition."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -10,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 import unicodeit
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from unicodeit.data import SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.classes import class_of

@@ -1,7 +1,5 @@
 """Short ways to read, draw, compare and score lines in tests."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from hypothesis import strategies as st

@@ -1,15 +1,12 @@
 """The benchmark from the competition's files and records to values, what it refuses, and its pictures."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chemistry.comparison import compare_lines

@@ -1,7 +1,5 @@
 """The matcher: its rules, its laws on made-up molecules, and the exact search against one through all permutations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -9,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
@@ -19,8 +16,7 @@ from beamscore.metrics.chemistry.neighbors import MoleculePair, angle_between, c
 from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.chemistry.seeds import seed_pairs
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from tests.generate.chemistry import Drawing, damaged, write_chemfig, write_ssml
-from tests.generate.chemistry import molecule as drawing
+from tests.generate.chemistry import Drawing, damaged, molecule as drawing, write_chemfig, write_ssml
 from tests.metrics.chemistry.helpers import PROTOCOLS, SEEDS, STEPS, ProtocolName, compare, drawn, molecule
 
 laws = settings(max_examples=40)

@@ -1,7 +1,5 @@
 """Where the protocols differ, and where they do not: the table in docs/explanation/benchmarks/chemistry.md."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,10 +1,7 @@
 """How a line is read: SSML, raw Chemfig as the package draws it, brackets, comments, and text in one form."""
 
-from __future__ import annotations
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.chemistry.latex_text import MAX_GROUP_DEPTH, normalize, tokenize
 from beamscore.metrics.chemistry.ssml import is_ssml

@@ -1,7 +1,5 @@
 """What benchmarks share: assignments, boxes, the budget of a sample, drawings and texts."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import unicodedata
@@ -10,8 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, best_sum, numpy_sum
@@ -19,8 +16,7 @@ from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_io
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.common.svg import Drawing, Style
 from beamscore.metrics.common.text import character_error_rate, normalized, unseen
-from tests.metrics.samples import SVG, edit_distance
-from tests.metrics.samples import best_sum as plain_best_sum
+from tests.metrics.samples import SVG, best_sum as plain_best_sum, edit_distance
 
 SEEDS = st.integers(0, 2**32 - 1)
 BOX = st.tuples(*[st.integers(-3, 8)] * 4)

@@ -1,7 +1,5 @@
 """Figures of a few regions: made, drawn at random, and scored."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The benchmark as a whole: records in, statistics, values and pictures out. A copy scores 1, and nothing is free."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -11,8 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.boxes import area, shared_area

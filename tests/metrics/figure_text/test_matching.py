@@ -1,7 +1,5 @@
 """What matches what, under each protocol, against the definitions read plainly, in exact fractions of whole boxes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator
@@ -11,8 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.boxes import area, bounding_box, shared_area

@@ -1,15 +1,12 @@
 """Locations: rectangles turned upright, polygons, and what is left out."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import numpy as np
 import pytest
 import shapely
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.figure_text.limits import charge_intersections, crossings

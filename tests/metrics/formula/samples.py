@@ -1,7 +1,5 @@
 """What tests of several rooms of the formula benchmark share: pairs, scores and typeset formulas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What formulas and documents score, what a perfect prediction scores, and how samples are drawn."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

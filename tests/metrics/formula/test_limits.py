@@ -1,7 +1,5 @@
 """The counted work of a formula bounds what TeX does, and neither costly nor hostile formulas harm their batch."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -18,8 +16,13 @@ from beamscore.metrics.formula.cdm import scoring
 from beamscore.metrics.formula.cdm.scoring import normalize
 from beamscore.metrics.formula.latex.normal_form import normal_form
 from beamscore.metrics.formula.latex.token_markup import MARK, UNMARK, Marked, marked
-from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matching_steps, reading_steps
-from beamscore.metrics.formula.limits import typesetting_steps as steps_of
+from beamscore.metrics.formula.limits import (
+    START_STEPS,
+    SampleAllowances,
+    matching_steps,
+    reading_steps,
+    typesetting_steps as steps_of,
+)
 from beamscore.metrics.formula.records import FormulaOptions
 from beamscore.metrics.formula.render import document, typeset
 from beamscore.metrics.formula.render.typeset import Typesetter

@@ -1,15 +1,12 @@
 """The pairs of formulas of records and of whole documents, and the files of which the converter makes records."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from beamscore.metrics.benchmark import RejectedRecord

@@ -1,7 +1,5 @@
 """Samples and systems that the tests of statistics share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from beamscore.metrics.benchmark import AnyBenchmark

@@ -1,7 +1,5 @@
 """Differences of two systems, whether the samples are the same, the swap test against a plain reading, and verdicts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.derived import with_derived
 from beamscore.metrics.statistics import comparison, paired

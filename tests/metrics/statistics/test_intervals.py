@@ -1,7 +1,5 @@
 """Intervals, change points and what is measured of slices, by hand and by their laws; and how often intervals hold."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
@@ -9,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from scipy.stats import multivariate_normal
 
 from beamscore.metrics.benchmark import MetricSpec
@@ -18,8 +15,13 @@ from beamscore.metrics.derived import with_derived
 from beamscore.metrics.statistics import measured as module
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.change_points import FALSE_ALARMS_A_YEAR, change_points, threshold
-from beamscore.metrics.statistics.intervals import Interval, intervals, standard_error, standard_errors
-from beamscore.metrics.statistics.intervals import interval as interval_of
+from beamscore.metrics.statistics.intervals import (
+    Interval,
+    interval as interval_of,
+    intervals,
+    standard_error,
+    standard_errors,
+)
 from beamscore.metrics.statistics.measured import Measured, measure, measure_slices
 from beamscore.metrics.statistics.slice_names import with_slices
 from tests.calibrate import years

@@ -1,7 +1,5 @@
 """The laws of exact sums: one by one, in tables, and with bootstrap replicates, by whose weights they count; ratios."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -15,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from beamscore.metrics.statistics import bootstrap as module
 from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, BootstrapSums, check_statistics

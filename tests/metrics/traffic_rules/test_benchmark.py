@@ -1,7 +1,5 @@
 """Equal values, the tasks and the pairs of rules by plain definitions; values, details, limits and pictures."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -12,8 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.traffic_rules.metrics import MAX_NAME_LENGTH

@@ -1,7 +1,5 @@
 """The Python API judges its arguments, and what is odd about the records, as the command does, in the same words."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Results that are saved are finished runs: the commands read them, and they are those of the pipeline."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

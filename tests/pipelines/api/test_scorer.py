@@ -1,7 +1,5 @@
 """A Scorer adds all of an update, or nothing of it if it raises."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

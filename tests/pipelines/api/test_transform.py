@@ -1,7 +1,5 @@
 """`beamscore.Evaluate` against the command over files: equal sums, values and coverage; and docs/how-to/embed.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """`evaluate --check`, and data sets whose columns have other names."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

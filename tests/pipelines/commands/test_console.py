@@ -1,7 +1,5 @@
 """What tells of a run: tables and progress on the console."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

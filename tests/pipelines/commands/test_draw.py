@@ -1,7 +1,5 @@
 """`beamscore draw`: a picture that any browser can show, or one line that says why not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree

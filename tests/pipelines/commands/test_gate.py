@@ -1,7 +1,5 @@
 """`beamscore gate`, and gates of `evaluate`: exit codes, baselines, and the files for CI and chat."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`beamscore history` over folders of runs, and `bless`, which makes the median of some nights the baseline."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

@@ -1,7 +1,5 @@
 """The command line: exit codes, errors of one line that say how to mend them, help and the list of benchmarks."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import importlib.metadata
@@ -22,9 +20,7 @@ import pytest
 from beamscore.metrics.benchmark import MissingTool
 from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names
 from beamscore.metrics.version import VERSION
-from beamscore.pipelines.commands import arguments as command_line
-from beamscore.pipelines.commands import evaluate as evaluate_command
-from beamscore.pipelines.commands import main
+from beamscore.pipelines.commands import arguments as command_line, evaluate as evaluate_command, main
 from beamscore.pipelines.commands.benchmarks import WIDTH
 from beamscore.pipelines.config.errors import UsageError, as_usage_error
 from beamscore.pipelines.runners import launch

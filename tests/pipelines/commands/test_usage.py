@@ -1,7 +1,5 @@
 """Wrong usage of any command: one line that says how to mend it, and nothing is written."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from pathlib import Path

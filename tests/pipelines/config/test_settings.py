@@ -1,7 +1,5 @@
 """Configurations: what is read, what is refused, and in which words; the targets of gates in them."""
 
-from __future__ import annotations
-
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config import settings

@@ -1,7 +1,5 @@
 """`beamscore export`, but for what test_sample_reports.py shows; MLflow and W&B have real stores where installed."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re
@@ -14,8 +12,7 @@ from unittest.mock import ANY, MagicMock, call
 
 import msgspec
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.pipelines.commands.arguments import EXPORTS

@@ -1,7 +1,5 @@
 """The inputs of a pipeline: what is found, refused or doubted before anything runs, in the words of all commands."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

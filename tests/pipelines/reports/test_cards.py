@@ -1,14 +1,11 @@
 """Cards of samples: both records, the drawing or why there is none, and what changed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
 from beamscore.metrics.chemistry.records import ChemistryOptions

@@ -1,7 +1,5 @@
 """What the reports of the commands say: the same in every form, and each sample with its own records."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -14,8 +12,7 @@ import msgspec
 import pytest
 
 from beamscore.pipelines.commands.messages import CRASHED
-from beamscore.pipelines.reports import evaluation
-from beamscore.pipelines.reports import render as rendering
+from beamscore.pipelines.reports import evaluation, render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
 from beamscore.pipelines.reports.document import Document, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS

@@ -1,7 +1,5 @@
 """One verdict for a run, a comparison and a history."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

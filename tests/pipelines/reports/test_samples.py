@@ -1,7 +1,5 @@
 """The rows of samples of a page, and how their metrics are spread."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -10,8 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class

@@ -1,7 +1,5 @@
 """Numbers and hostile text in pages and in Markdown: none is told as another one."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -9,16 +7,14 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from beamscore.metrics.benchmark import Table
 from beamscore.metrics.common import svg
 from beamscore.pipelines.reports import text as texts
-from beamscore.pipelines.reports.cells import block_table, breakable, markdown
-from beamscore.pipelines.reports.cells import shown as shown_in_page
+from beamscore.pipelines.reports.cells import block_table, breakable, markdown, shown as shown_in_page
 from beamscore.pipelines.reports.document import Counts
 from beamscore.pipelines.reports.samples import rounded
 from beamscore.pipelines.reports.tables import benchmark_table

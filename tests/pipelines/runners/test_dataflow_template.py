@@ -1,7 +1,5 @@
 """The Flex Template: each parameter of its metadata reaches the settings."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

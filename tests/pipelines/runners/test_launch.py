@@ -1,7 +1,5 @@
 """How a pipeline is run, and on which runner; one that lacks what it needs is told in one line."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

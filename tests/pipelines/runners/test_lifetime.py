@@ -1,7 +1,5 @@
 """Neither files nor processes outlive a command, also after Ctrl-C or SIGTERM; the next one removes what is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

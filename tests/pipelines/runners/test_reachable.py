@@ -1,7 +1,5 @@
 """Filesystems, job servers and clusters that do not answer, or in whatever way; and the job that is cancelled there."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Runs that score nothing: the wrong benchmark, wrong fields, empty inputs, ids that never meet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why two runs do not compare: each use of them is as strict as it says, whichever of both comes first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The verdicts of gates: the four words by hand, and every way to pass by accident, none of which passes."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,9 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from beamscore.metrics.statistics.measured import spec_or_undeclared
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable

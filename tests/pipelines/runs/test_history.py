@@ -1,7 +1,5 @@
 """What a series of nights tells, by hand, on tables of made-up runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.pipelines.reports import history as report
 from beamscore.pipelines.reports.document import Document, GateLine, Link
@@ -20,8 +17,7 @@ from beamscore.pipelines.reports.history import HistorySources, build_history, h
 from beamscore.pipelines.runs.history import Change, History, histories, median_night, recent_nights
 from beamscore.pipelines.runs.history_index import SCHEMA, run_path
 from beamscore.pipelines.runs.provenance import seconds, utc
-from tests.finished_runs import row as finished_row
-from tests.finished_runs import write, write_run
+from tests.finished_runs import row as finished_row, write, write_run
 
 FIRST = seconds("2026-01-01T02:00:00Z")
 ERROR = 0.01

@@ -1,7 +1,5 @@
 """Which run a text names, whatever colons are in it; and what makes a baseline doubtful: age, luck, and many looks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

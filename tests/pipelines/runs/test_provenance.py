@@ -1,7 +1,5 @@
 """run.json: what it says, and that all that differs between equal runs stands there and nowhere else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

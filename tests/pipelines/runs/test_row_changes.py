@@ -1,14 +1,11 @@
 """What differs between the rows of a system in two runs: units of a metric, and the samples that moved it, by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.statistics.paired import PairedDifference
 from beamscore.pipelines.runs import row_changes

@@ -1,15 +1,12 @@
 """The coverage, the ranking with its ties, and the verdict of a run, by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.sums import Sums

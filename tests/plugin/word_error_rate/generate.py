@@ -1,7 +1,5 @@
 """Transcripts with made-up errors, for the laws that every benchmark keeps."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From globs and folders, also those of Hugging Face `datasets`, to numbered files and their parts."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A result is replaced in one step: whatever fails or stops, at whatever step, a reader sees one run, whole."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import itertools

@@ -1,7 +1,5 @@
 """The records of files of lines, CSV, TSV, Parquet and Arrow: any cut into parts, any damage, bounded memory."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import csv
@@ -23,8 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from beamscore.transforms.io import files, readers
 from beamscore.transforms.io.field_map import FieldMap, SideColumns

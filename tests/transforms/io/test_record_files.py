@@ -1,7 +1,5 @@
 """Records as files: every column, the same bits."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -13,8 +11,7 @@ import apache_beam as beam
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.transforms.io import record_files
 from beamscore.transforms.io.record_files import Kind, WriteRecords, kinds_of, merged_columns, schema_of, table_of

@@ -1,7 +1,5 @@
 """Files and folders by their literal paths, on a disk and in stores; files are written whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """The assignment of tokens is the cheapest, RANSAC keeps what a plain reading of it keeps, and BLEU is sacrebleu's."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
@@ -9,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import sacrebleu
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from beamscore.metrics.formula.cdm import matching
 from beamscore.metrics.formula.cdm.bleu import bleu, bleu_counts

@@ -1,13 +1,10 @@
 """Displayed formulas of LaTeX sources and of predictions in each dialect, comments, and macros of authors."""
 
-from __future__ import annotations
-
 import itertools
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.formula.documents import source as module

@@ -1,13 +1,10 @@
 """The normal form of formulas and tables, and the vocabulary that TeX is given."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from beamscore.metrics.formula.latex.commands import sanitize, words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form

@@ -1,7 +1,5 @@
 """Glyphs, rules and marks of DVI files, written byte by byte, the boxes of tokens, and the images of formulas."""
 
-from __future__ import annotations
-
 import struct
 from array import array
 from itertools import chain
@@ -13,8 +11,7 @@ from PIL import Image, ImageChops
 from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
-from beamscore.metrics.formula.render import boxes as module
-from beamscore.metrics.formula.render import dvi
+from beamscore.metrics.formula.render import boxes as module, dvi
 from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT, draw_image, drawing_steps, token_boxes
 from beamscore.metrics.formula.render.dvi import Font, Ink, Page, UnreadableOutput, read_metrics, read_pages
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter

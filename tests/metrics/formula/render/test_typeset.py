@@ -1,7 +1,5 @@
 """No formula reaches another: its page in a batch is the one that it has alone, and TeX's processes are bounded."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path
