@@ -127,12 +127,13 @@ class Configuration:
 
     def fields_of(self, system: str | None) -> FieldMap:
         """Returns the paths of the fields in the records of a system; None is the ground truth."""
-        sides = self.settings.fields
+        sides, unscored = self.settings.fields, frozenset[str]()
         if system is None:
             fields = sides.get(GROUND_TRUTH_FIELDS, {})
+            unscored = frozenset(self.truth_columns()) - record_fields(self.benchmark.truth_type).keys()
         else:
             fields = {**sides.get(PREDICTION_FIELDS, {}), **sides.get(system, {})}
-        return FieldMap.of(fields, self.settings.sample_id_type == "any")
+        return FieldMap.of(fields, self.settings.sample_id_type == "any", unscored)
 
     def slice_columns(self) -> list[tuple[str, ...]]:
         """Returns the columns of each slice."""

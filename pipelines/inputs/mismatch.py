@@ -138,11 +138,8 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
 def no_column(where: str, column: str, known: Sequence[str]) -> str:
     """Returns the message that a column of the slices or the cluster is missing. known: the existing columns."""
     within = column.partition(".")[0]
-    hint = (
-        nearest(column, known)
-        if within == column or within not in known
-        else f"; name the value in {within} under fields"
-    )
+    is_nested = within in known and not any(each.startswith(f"{within}.") for each in known)
+    hint = f"; name the value in {within} under fields" if is_nested else nearest(column, known)
     return f"{where}: there is no column {column}, only {shown_names(known)}{hint}"
 
 

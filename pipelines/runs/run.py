@@ -489,7 +489,9 @@ def _unpaired(coverages: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yields a warning for each system in which many samples have no prediction and as many predictions no sample."""
     for name, coverage in coverages.items():
         truths, predictions = coverage["ground_truth"], coverage["predictions"]
-        missing, unmatched = truths["missing_prediction"], predictions["unmatched"]
+        # What is rejected leaves the other side alone.
+        missing = truths["missing_prediction"] - predictions["rejected"]
+        unmatched = predictions["unmatched"] - truths["rejected"]
         least = max(MIN_UNPAIRED, UNPAIRED_SHARE * (truths["scored"] + missing))
         if truths["scored"] and min(missing, unmatched) >= least:
             yield (

@@ -35,20 +35,24 @@ class FieldMap:
     paths: the fields that are renamed, each with the keys that lead to its value, from the outside in. Any other field
     keeps its name. A field whose path leads nowhere is absent, even if a column has its name.
     integer_ids: whether a sample_id may be an integer; it becomes its decimal text, so that 1 and "1" are one sample.
-    parsed: the fields within a column whose text is JSON.
+    parsed: the fields within a column whose text is JSON. unscored: those of slices and clusters, which are absent if
+    the path leads through what is no object; for another field, that rejects the record.
     """
 
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
     integer_ids: bool = True
     parsed: frozenset[str] = frozenset()
+    unscored: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, fields: Mapping[str, str], integer_ids: bool = True) -> FieldMap:
+    def of(
+        cls, fields: Mapping[str, str], integer_ids: bool = True, unscored: frozenset[str] = frozenset()
+    ) -> FieldMap:
         """Returns the map of a configuration: dots separate the keys of a path, and a backslash keeps one in a key.
 
         Raises ValueError if a path has no key, or an empty one.
         """
-        return cls(tuple((name, _path(text)) for name, text in fields.items()), integer_ids)
+        return cls(tuple((name, _path(text)) for name, text in fields.items()), integer_ids, unscored=unscored)
 
     def parsing(self, structured: Collection[str]) -> FieldMap:
         """Returns the map that takes the text of those of the fields that are within a column as JSON."""
@@ -75,7 +79,7 @@ class FieldMap:
     def of_json(self, text: bytes) -> bytes:
         """Returns a record of JSON under the names of the benchmark.
 
-        Raises the error of msgspec if it is not JSON, or not an object.
+        Raises the error of msgspec if it is not JSON, or not an object, and NoObject.
         """
         if not self.paths and not (self.integer_ids and _has_integer_id(text)):
             return text
@@ -85,7 +89,7 @@ class FieldMap:
     def of_values(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Returns a record of Python values under the names of the benchmark.
 
-        Raises the error of msgspec if text on a path is not JSON.
+        Raises NoObject.
         """
         return columns if not self.paths and isinstance(columns.get(SAMPLE_ID), str) else self._renamed(columns)
 
@@ -97,7 +101,7 @@ class FieldMap:
 
     def find(self, field: str, columns: Mapping[str, Any]) -> Any:
         """Returns the value of a field in a record of Python values, None if it is absent."""
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+        with contextlib.suppress(NoObject, msgspec.MsgspecError, RecursionError):
             return functools.reduce(_inner_value, self.path_of(field), columns)
         return None
 
@@ -109,7 +113,7 @@ class FieldMap:
         renamed = {name for name, _ in self.paths}
         record = {name: value for name, value in columns.items() if name not in renamed}
         for name, path in self.paths:
-            value = functools.reduce(_inner_value, path, columns)
+            value = self.find(name, columns) if name in self.unscored else functools.reduce(_inner_value, path, columns)
             if value is not None:
                 record[name] = _json_of(value) if name in self.parsed else value
         if SAMPLE_ID in record:
@@ -142,25 +146,25 @@ def _plain_value(value: Any) -> Any:
     return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
 
 
+class NoObject(ValueError):
+    """The path of a field leads through what is neither an object nor absent."""
+
+
 def _inner_value(value: Any, key: str) -> Any:
     """Returns a member of an object, which may be given as JSON text; None if it or the object is absent.
 
-    Raises msgspec.DecodeError for any other value: an answer of a model in a Markdown fence is no empty answer.
+    Raises NoObject for any other value: an answer of a model in a Markdown fence is no empty answer.
     """
     value = _plain_value(value)
-    if isinstance(value, dict):
-        return value.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise msgspec.DecodeError(f"{key} must be in an object, not in one of type {type(value).__name__}")
-    if not (text := value.strip()):
-        return None
-    try:
-        return msgspec.json.decode(text, type=dict).get(key)
-    except msgspec.DecodeError as error:
-        beginning = f"the text that should hold {key} begins with {text[:20]!r}"
-        raise msgspec.DecodeError(f"{beginning} and is no JSON object: {error}") from error
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value.strip() or "null", type=dict | None)
+        except msgspec.DecodeError as error:
+            found = f"text that begins with {value.strip()[:20]!r}"
+            raise NoObject(f"{key} must be in a JSON object, found {found}: {error_text(error)}") from error
+    if not isinstance(value, dict | None):
+        raise NoObject(f"{key} must be in a JSON object, found {type(value).__name__}")
+    return None if value is None else value.get(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +231,8 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
         if (expected := _NOT_OBJECT.match(str(error))) is not None:
             return "", text, ("unreadable", f"a record must be a JSON object on one line, not `{expected[1]}`")
         return "", text, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
+    except NoObject as error:
+        return "", text, ("unreadable", str(error))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return "", text, ("unreadable", not_json(text, error))
     problem = wrong_length(sample_id)
