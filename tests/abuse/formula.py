@@ -26,7 +26,8 @@ _LONG = (
     *("\\hat " * 1900 + "x", "{" * 1900, "x _ { " * 600, "\\left( " * 1900, "\\undefinedcommand " * 1000),
     # Lengths and arguments of layout that do not end, in a text that does not parse.
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hspace{", "\\kern", "\\\\", "\\setlength", "\\raisebox{a}")),
-    *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt plus", "\\begin", "\\begin{minipage}[t]")),
+    *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt plus", "\\begin{tabular*}", "\\begin{wraptable}[t]")),
+    "\\begin{pmatrix}" + "\\toprule\\multicolumn{999}{c}{}&" * 150 + "\\end{pmatrix}",
 )
 _DOCUMENTS = (
     ("as many as a document may have, each alone", "a \\end{array} b", 1000),

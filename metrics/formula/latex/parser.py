@@ -41,6 +41,8 @@ LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""
 
 _END_OF_INPUT = ""
+_RULES = frozenset({"\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace"})
+_FIRST_IN_CELL = _RULES | {"\\specialrule", "\\cmidrule", "\\cline", "\\multicolumn"}
 _ENDS_OF_ROW = frozenset({"\\\\", "\\cr", "\\tabularnewline"})
 _ENDS = _ENDS_OF_ROW | {_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\middle"}
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
@@ -68,6 +70,7 @@ _BLANKS = re.compile(r"\s+")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
 _BRACED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_SPAN = re.compile(r"(?:\\(?:[ch]line|(?:top|c?mid)rule)[^\\]*)*\\multicolumn\{?(\d{1,3})")
 _COLUMNS = re.compile(rf"\*\{{(\d{{1,6}})\}}\{{([^{{}}]*)\}}|[@!><pmb]{_BRACED}|([lcr])")
 
 
@@ -358,6 +361,8 @@ class _Reader:
         if token in commands.KERNS:
             length = self._take_match(_BARE_LENGTH if self._released else AFTER_KERN[token])
             return [f"{token} {length}" if length else token]
+        if token in _RULES and not self._released:
+            self._take_match(_OPTION)
         if token == "\\hdotsfor" and not self._released:
             self._take_match(_OPTION)
             return ["\\multicolumn", *self._argument(), "{", "c", "}", "{", "\\dots", "}"]
@@ -416,14 +421,14 @@ class _Reader:
             raise Unparsable(f"no environment {name[:40]}")
         alignment = self._take_match(_OPTION)[1:-1] if name in commands.MATRICES and given != name else ""
         self._take_match(_POSITION)
-        columns = _alignments("".join(self._raw_group())) if name in commands.ARRAYS else ""
+        columns = alignment if alignment in {"l", "c", "r"} else ""
+        if name in commands.ARRAYS:
+            columns = _alignments("".join(self._raw_group()))
         rows = self._rows()
-        if alignment in {"l", "c", "r"}:
-            columns = alignment * max(map(len, rows))
         self.expect("\\end")
         if "".join(self._raw_group()).removesuffix("*") != name:
             raise Unparsable(f"expected \\end{{{name}}}")
-        return _array(name, columns, rows, () if self._released else ("\\multicolumn",))
+        return _array(name, columns, rows, self._released)
 
     def _rows(self) -> list[list[list[str]]]:
         rows: list[list[list[str]]] = [[]]
@@ -459,19 +464,29 @@ def _alignments(specification: str) -> str:
     return "".join(letters)[:MAX_COLUMNS]
 
 
-def _array(name: str, columns: str, rows: list[list[list[str]]], unbraced: Sequence[str]) -> list[str]:
+def _width(row: list[list[str]], released: bool) -> int:
+    """Returns the number of columns that a row covers; if `released`, without those that a cell spans."""
+    spans = (_SPAN.match("".join(cell)) for cell in row)
+    return len(row) if released else max(len(row), min(sum(int(span[1]) if span else 1 for span in spans), MAX_COLUMNS))
+
+
+def _array(name: str, columns: str, rows: list[list[list[str]]], released: bool) -> list[str]:
     """Returns the rows as an array between the delimiters of their environment, without the empty rows.
 
-    Cells get braces, but those that start with one of `unbraced`, which TeX reads only at the start of a cell.
+    Cells get braces. Unless `released`, those that start with what TeX reads only at the start of a cell have none.
     """
-    width = max(map(len, rows))
+    unbraced = frozenset() if released else _FIRST_IN_CELL
+    width = max(_width(row, released) for row in rows)
     if name == "aligned":
         columns = ("rl" * width)[:width]
-        rows = [[["{", "}", *cell] if index % 2 else cell for index, cell in enumerate(row)] for row in rows]
+        rows = [
+            [["{", "}"] * (at % 2 and unbraced.isdisjoint(cell[:1])) + cell for at, cell in enumerate(row)]
+            for row in rows
+        ]
     elif name in {"cases", "dcases", "rcases", "picture"}:
         columns = "ll"
-    elif not columns:
-        columns = ("c" if name == "gathered" else "l") * width
+    elif not columns or name not in commands.ARRAYS:
+        columns = (columns or ("c" if name == "gathered" else "l")) * width
     tokens = ["\\begin{array}", f"{{{columns}}}"]
     for number, row in enumerate(row for row in rows if any(row)):
         tokens += ["\\\\"] if number else []

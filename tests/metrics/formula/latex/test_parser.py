@@ -119,6 +119,15 @@ SPELLINGS = {
         r"\begin{table*} [ h ] \begin{minipage} [ t ] { 5 c m } \begin{tabular}{c} a \hskip 2 p t p l u s 1 f i l b "
         r"\label { x } \end{tabular}",
     ),
+    # What TeX reads only at the start of a cell has no braces, and cells that it spans are columns.
+    r"\begin{pmatrix*}[r] \cline{1-2} \multicolumn{2}{c}{A} & b \end{pmatrix*}": (
+        r"\left( \begin{array} {rrr} \cline{1-2} \multicolumn { 2 } { c } { A } & { b } \end{array} \right)",
+        r"\left( \begin{array} {rr} { \cline{1-2} \multicolumn { 2 } { c } { A } } & { b } \end{array} \right)",
+    ),
+    r"\begin{align} a & \multicolumn1cb \\ \toprule[2pt] c \end{align}": (
+        r"\begin{array} {rl} { a } & \multicolumn { 1 } { c } { b } \\ \toprule c \end{array}",
+        r"\begin{array} {rl} { a } & { { } \multicolumn 1 c b } \\ { \toprule [ 2 p t ] c } \end{array}",
+    ),
     # Beside Chinese characters, and only there.
     r"x，\text{面：}；": (r"x ， \mathrm { 面 ： } ；", r"x , \mathrm { 面 : ~ } ;"),
     "x，": ("x ，", "x ，"),
