@@ -180,15 +180,17 @@ COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     vphantom wedge wp wr yen
     """
 )
-_GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
+GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
 _OPTION = r"\s*\[[^\[\]]{0,100}\]"
 LAYOUT = (
-    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?){_GROUP}{_GROUP}"
-    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{_GROUP}){_GROUP}"
-    rf"|(?:stepcounter|refstepcounter|raisetag|index|label|mspace){_GROUP}"
-    rf"|begin\s*\{{(?:table|figure)\*?\}}(?:{_OPTION})?|begin\s*\{{minipage\}}(?:{_OPTION}){{0,3}}{_GROUP}"
-    r"|end\s*\{(?:(?:table|figure)\*?|minipage)\}"
-    rf"|scalebox{_GROUP}(?:{_OPTION})?|raisebox{_GROUP}(?:{_OPTION}){{0,2}}"
+    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?){GROUP}{GROUP}"
+    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{GROUP}){GROUP}"
+    rf"|(?:stepcounter|refstepcounter|raisetag|index|label|mspace){GROUP}"
+    rf"|begin\s*\{{(?:sideways)?(?:table|figure)\*?\}}(?:{_OPTION})?"
+    rf"|begin\s*\{{(?:minipage|adjustbox|sub(?:table|figure))\}}(?:{_OPTION}){{0,3}}{GROUP}"
+    rf"|begin\s*\{{wrap(?:table|figure)\}}(?:{_OPTION})?{GROUP}(?:{_OPTION})?{GROUP}"
+    r"|end\s*\{(?:(?:sideways|sub|wrap)?(?:table|figure)\*?|minipage|adjustbox)\}"
+    rf"|scalebox{GROUP}(?:{_OPTION})?|raisebox{GROUP}(?:{_OPTION}){{0,2}}"
     r"|(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?"
     r"|penalty\s*-?\d+)"
 )

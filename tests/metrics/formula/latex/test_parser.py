@@ -119,6 +119,10 @@ SPELLINGS = {
         r"\begin{table*} [ h ] \begin{minipage} [ t ] { 5 c m } \begin{tabular}{c} a \hskip 2 p t p l u s 1 f i l b "
         r"\label { x } \end{tabular}",
     ),
+    (text := r"\begin{adjustbox}{width=3cm} \begin{wraptable}{r}{5cm} \begin{subfigure}[b]{3cm} \begin{figure}[h] a"): (
+        "a",
+        text,
+    ),
     # What TeX reads only at the start of a cell has no braces, and cells that it spans are columns.
     r"\begin{pmatrix*}[r] \cline{1-2} \multicolumn{2}{c}{A} & b \end{pmatrix*}": (
         r"\left( \begin{array} {rrr} \cline{1-2} \multicolumn { 2 } { c } { A } & { b } \end{array} \right)",
