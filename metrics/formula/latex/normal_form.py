@@ -38,8 +38,8 @@ _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
 _END_OF_CELL = re.compile(r"[&}]|\\(?:\\|cr|hline|tabularnewline|end\{.*)")
 _TABLE = re.compile(r"\\begin\s*\{\s*tabular")
-_CHINESE = re.compile("[\u4e00-\u9fff]")
-_CHINESE_PUNCTUATION = str.maketrans({"，": ", ", "：": ": ", "；": "; "})
+_TOOL_CHINESE = re.compile("[\u4e00-\u9fff]")
+_TOOL_PUNCTUATION = str.maketrans({"，": ", ", "：": ": ", "；": "; "})
 MAX_OPTION = 40
 _LENGTH_OPTION = re.compile(r"\[[-.0-9]+[cepm][xtm]\]")
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
@@ -71,8 +71,8 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     table = "tabular" in text if released else _TABLE.search(text)
     if table:
         return NormalForm(_rewritten(_table_tokens(text), released, table=True))
-    if released and _CHINESE.search(text):
-        text = text.translate(_CHINESE_PUNCTUATION)
+    if released and _TOOL_CHINESE.search(text):
+        text = text.translate(_TOOL_PUNCTUATION)
     clean = clean_formula(text, released)
     try:
         return NormalForm(_rewritten(normal_tokens(clean, released), released))

@@ -101,16 +101,16 @@ def without_lengths(text: str) -> str:
 def clean_formula(text: str, released: bool) -> str:
     """Returns the text of a formula, cleaned up for the parser.
 
-    Renames aligned environments to one name, removes comments, labels and dollars, and, if there are no rows, turns
-    line breaks into thin spaces. The steps are in the order of the released CDM tool, which drops the sign `\\$`, too,
-    prints the distance after a line break, and takes words such as "cases" for rows.
+    Renames aligned environments to one name, removes comments and dollars, and, if there are no rows, turns line
+    breaks into thin spaces. The steps are in the order of the released CDM tool, which drops labels and the sign
+    `\\$`, too, prints the distance after a line break, and takes words such as "cases" for rows.
     """
     text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
     text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
     text = cut_at_comment(text)
     text = _DROPPED.sub(BLANK, text) if released else _DROPPED_OR_COMMAND.sub(lambda mark: mark[1] or BLANK, text)
-    text = _LABEL.sub("", text)
     if released:
+        text = _LABEL.sub("", text)
         text = text if any(word in text for word in _ROWS_IN_WORDS) else text.replace("\\\\", "\\,")
     elif not _ROWS.search(text):
         text = _LINE_BREAK.sub(r"\\,", _BLANKS.sub(BLANK, text))

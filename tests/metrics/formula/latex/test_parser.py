@@ -123,6 +123,10 @@ SPELLINGS = {
         "a",
         text,
     ),
+    r"\begin{sidewaystable}[h] a \\label{x} \kern 1pt plus": (
+        r"a \, l a b e l { x } \kern 1pt p l u s",
+        r"\begin{sidewaystable}[h] a \\label{x} \kern 1pt plus",
+    ),
     # What TeX reads only at the start of a cell has no braces, and cells that it spans are columns.
     r"\begin{pmatrix*}[r] \cline{1-2} \multicolumn{2}{c}{A} & b \end{pmatrix*}": (
         r"\left( \begin{array} {rrr} \cline{1-2} \multicolumn { 2 } { c } { A } & { b } \end{array} \right)",
@@ -134,7 +138,7 @@ SPELLINGS = {
     ),
     # Beside Chinese characters, and only there.
     r"x，\text{面：}；": (r"x ， \mathrm { 面 ： } ；", r"x , \mathrm { 面 : ~ } ;"),
-    "x，": ("x ，", "x ，"),
+    "x㐀，": ("x 㐀 ，", "x 㐀 ，"),
     r"\begin{tabular}{c} \multirow[t]2*[2pt]x": (
         r"\begin{tabular}{c} \multirow [ t ] { 2 } { * } [ 2 p t ] { x } \end{tabular}",
         r"\begin{tabular}{c} \multirow [ t ] 2 * [ 2 p t ] x \end{tabular}",
