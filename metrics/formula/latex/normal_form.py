@@ -14,9 +14,7 @@ from typing import NamedTuple
 from ...common.text import without_comments
 from . import commands
 from .parser import (
-    AFTER_KERN,
     BLANK,
-    LOOK_AHEAD,
     Unparsable,
     clean_formula,
     cut_at_comment,
@@ -70,7 +68,7 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
         text = without_layout(without_comments(text)[0])
     table = "tabular" in text if released else _TABLE.search(text)
     if table:
-        return NormalForm(_rewritten(_table_tokens(text), released, table=True))
+        return NormalForm(_rewritten(_table_tokens(text if released else without_lengths(text)), released, table=True))
     if released and _TOOL_CHINESE.search(text):
         text = text.translate(_TOOL_PUNCTUATION)
     clean = clean_formula(text, released)
@@ -121,8 +119,8 @@ def _rewritten(tokens: list[str], released: bool, table: bool = False) -> tuple[
 def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
     """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter.
 
-    In a table, so are a length in brackets behind a command or its arguments, as in `\\\\[2pt]`, and the position of a
-    tabular with its columns; unless `released`, so is a kern or skip with its length.
+    In a table, so are a length in brackets behind a command or its arguments, as in `\\midrule[2pt]`, and the position
+    of a tabular with its columns.
     """
     result: list[str] = []
     at = 0
@@ -135,11 +133,10 @@ def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
             if table and "".join(tokens[at : end + 1]) == "\\begin{tabular}":
                 end = _group_end(tokens, _option_end(tokens, end + 1) + 1)
         elif token in _DIMENSIONS:
-            end = _lengths_end(tokens, at, _DIMENSIONS[token])
+            start = at if released else _option_end(tokens, at + 1)
+            end = _lengths_end(tokens, start, _DIMENSIONS[token])
+            end = end if end > start else at
             kept = end == at or not table or token not in commands.SKIPS
-        elif table and token in commands.KERNS and not released:
-            length = AFTER_KERN[token].match("".join(tokens[at + 1 : at + 1 + LOOK_AHEAD]))
-            end = at + (length.end() if length else 0)
         elif token in _TABLE_RULES and at + 1 < len(tokens):
             start = _option_end(tokens, at + 1) + 1
             start = start if tokens[start : start + 1] != ["("] else closing(tokens, start, ("(", ")")) + 1

@@ -38,8 +38,8 @@ _ROWS_IN_WORDS = ("matrix", "cases", "array", "begin", "substack")
 MAX_DEPTH = 90
 """Maximum nesting of groups and commands; an environment takes six calls, and the caller has some of the stack too."""
 MAX_COLUMNS = 100
-LOOK_AHEAD = 40
-"""Tokens within which an option, a position or a length ends."""
+LOOK_AHEAD = 80
+"""Tokens within which an option, a position or a length ends; half of them if `released`."""
 
 _END_OF_INPUT = ""
 _RULES = frozenset({"\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace"})
@@ -55,16 +55,18 @@ _BARE_LENGTH = re.compile(_LENGTH)
 _NOT_ZERO = re.compile("[1-9]")
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
-_SPACED_NUMBER = r" ?[+-]? ?(?:[.\d] ?){1,20}(?:true ?)?"
+_SPACED_NUMBER = r" ?[+-]? ?(?:[.\d] ?){1,40}(?:true ?)?"
 _SPACED_UNITS = "|".join(map(" ?".join, _UNITS))
 _SPACED_LENGTH = rf"{_SPACED_NUMBER}(?:{_SPACED_UNITS})"
 _SPACED_STRETCH = rf"{_SPACED_NUMBER}(?:{_SPACED_UNITS}|f ?i ?l(?: ?l){{0,2}})"
 _SPACED_GLUE = rf"{_SPACED_LENGTH}(?: ?p ?l ?u ?s{_SPACED_STRETCH})?(?: ?m ?i ?n ?u ?s{_SPACED_STRETCH})?"
-AFTER_KERN = {name: re.compile(_SPACED_GLUE if name.endswith("skip") else _SPACED_LENGTH) for name in commands.KERNS}
+_AFTER_KERN = {name: re.compile(_SPACED_GLUE if name.endswith("skip") else _SPACED_LENGTH) for name in commands.KERNS}
 """What TeX reads after each of the commands in `commands.KERNS`."""
+_BRACED_GLUE = re.compile(rf"\*?\{{{_SPACED_GLUE}\}}")
+_GLUE_GAP = re.compile(rf"\*?(?:\[{_SPACED_GLUE}\])?")
 _LENGTHS = re.compile(
-    rf"(\\\\) ?(?:\* ?)?\[{_SPACED_GLUE} ?\]|\\[hv]space ?(?:\* ?)?\{{{_SPACED_GLUE} ?\}}"
-    rf"|\\m?kern{_SPACED_LENGTH}|\\[hmv]skip{_SPACED_GLUE}"
+    rf"(\\\\|\\tabularnewline(?![A-Za-z]) ?)\*?(?: ?\[{_SPACED_GLUE} ?\])?"
+    rf"|\\[hv]space ?(?:\* ?)?\{{{_SPACED_GLUE} ?\}}|\\m?kern{_SPACED_LENGTH}|\\[hmv]skip{_SPACED_GLUE}"
 )
 _LINE_BREAK = re.compile(rf"\\\\\*?(?: ?\[{_SPACED_GLUE} ?\])?")
 _BLANKS = re.compile(r"\s+")
@@ -93,7 +95,7 @@ def without_layout(text: str) -> str:
 
 
 def without_lengths(text: str) -> str:
-    """Returns the text without the lengths that the parser takes for no ink, for texts that it cannot parse."""
+    """Returns the text without the lengths that the parser takes for no ink, for what it does not parse."""
     # Runs of blanks would make the time of the search quadratic.
     return _LENGTHS.sub(lambda match: match[1] or BLANK, _BLANKS.sub(BLANK, text))
 
@@ -170,6 +172,7 @@ class _Reader:
         self._tokens = [*tokens, _END_OF_INPUT]
         self._at = 0
         self._released = released
+        self._look_ahead = LOOK_AHEAD // 2 if released else LOOK_AHEAD
         self._depth = 0
         self._in_text = False
         self._roman = False
@@ -194,7 +197,7 @@ class _Reader:
 
     def _take_match(self, pattern: re.Pattern[str]) -> str:
         """Reads and returns what matches a pattern at the next token, ignoring blanks; "" if nothing does."""
-        ahead = "".join(self._tokens[self._at : self._at + LOOK_AHEAD]).replace(BLANK, "")
+        ahead = "".join(self._tokens[self._at : self._at + self._look_ahead]).replace(BLANK, "")
         match = pattern.match(ahead)
         length = match.end() if match else 0
         read = ""
@@ -358,9 +361,9 @@ class _Reader:
             self._raw_group()
             return []
         if token in commands.SKIPS:
-            return [token + self._take_match(_BRACED_LENGTH)]
+            return [token + self._take_match(_BRACED_LENGTH if self._released else _BRACED_GLUE)]
         if token in commands.KERNS:
-            length = self._take_match(_BARE_LENGTH if self._released else AFTER_KERN[token])
+            length = self._take_match(_BARE_LENGTH if self._released else _AFTER_KERN[token])
             return [f"{token} {length}" if length else token]
         if token in _RULES and not self._released:
             self._take_match(_OPTION)
@@ -402,7 +405,7 @@ class _Reader:
         tokens = ["{", *self.expression()]
         while self._peek() in _ENDS_OF_ROW:
             self._take()
-            self._take_match(_ROW_GAP)
+            self._take_match(_ROW_GAP if self._released else _GLUE_GAP)
             tokens += ["\\\\", *self.expression()]
         self.expect("}")
         return [*tokens, "}"]
@@ -442,7 +445,7 @@ class _Reader:
                 raise Unparsable("expected & or \\\\ or \\end")
             self._take()
             if token != "&":
-                self._take_match(_ROW_GAP)
+                self._take_match(_ROW_GAP if self._released else _GLUE_GAP)
                 rows.append([])
 
 

@@ -51,7 +51,7 @@ FORMS = {
     ),
     # Positions and distances of tables are no ink.
     r"\begin{tabular}[t]{@{}c@{}c} a \\*[-1.5 ex] b & [x] \\ \cmidrule[1pt](lr){1-2} \midrule[2cm]": (
-        r"\begin{tabular}[t]{@{}c@{}c} a \\ [-1.5ex] b & [ x ] \\ \cmidrule[1pt](lr){1-2} \midrule [2cm] \end{tabular}"
+        r"\begin{tabular}[t]{@{}c@{}c} a \\ b & [ x ] \\ \cmidrule[1pt](lr){1-2} \midrule [2cm] \end{tabular}"
     ),
     # Tables keep their rules, lose blanks and skips, and get the end that they lack.
     r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}": (
@@ -114,10 +114,15 @@ SPELLINGS = {
         r"\begin{array} {cc} \frac { 1 } { 2 } \tabularnewline [1ex] \hline \hdotsfor [ 2 ] 2 \end{array} "
         r"\end{tabular}",
     ),
-    r"\begin{table*}[h] \begin{minipage}[t]{5cm} \begin{tabular}{c} a \hskip 2pt plus 1fil b \label{x}": (
-        r"\begin{tabular}{c} a \hskip2ptplus1fil b \end{tabular}",
-        r"\begin{table*} [ h ] \begin{minipage} [ t ] { 5 c m } \begin{tabular}{c} a \hskip 2 p t p l u s 1 f i l b "
-        r"\label { x } \end{tabular}",
+    r"\begin{table*}[h] \begin{minipage}[t][5cm][c]{3cm} \begin{tabular}{c} a \hskip 2pt plus 1fil b \label{x}": (
+        r"\begin{tabular}{c} a b \end{tabular}",
+        r"\begin{table*} [ h ] \begin{minipage} [ t ] [5cm] [ c ] { 3 c m } \begin{tabular}{c} a "
+        r"\hskip 2 p t p l u s 1 f i l b \label { x } \end{tabular}",
+    ),
+    r"\begin {tabular*} {5cm} {c} \rule[-2pt]{0pt}{2ex} \\[.1in] \hspace*{1em} \tabularnewline* \hskip\tabcolsep": (
+        r"\begin{tabular}{c} \rule[-2pt]{0pt}{2ex} \\ \tabularnewline \hskip \tabcolsep \end{tabular}",
+        r"\begin{tabular*} { 5 c m } { c } \rule [-2pt] { 0 p t } { 2 e x } \\ [ . 1 i n ] \hspace * { 1 e m } "
+        r"\tabularnewline * \hskip \tabcolsep \end{tabular}",
     ),
     (text := r"\begin{adjustbox}{width=3cm} \begin{wraptable}{r}{5cm} \begin{subfigure}[b]{3cm} \begin{figure}[h] a"): (
         "a",
@@ -126,6 +131,16 @@ SPELLINGS = {
     r"\begin{sidewaystable}[h] a \\label{x} \kern 1pt plus": (
         r"a \, l a b e l { x } \kern 1pt p l u s",
         r"\begin{sidewaystable}[h] a \\label{x} \kern 1pt plus",
+    ),
+    r"\hspace*{1.23456789012345678901 em plus 0.5 pt minus 0.5 fil}": (
+        r"\hspace*{1.23456789012345678901emplus0.5ptminus0.5fil}",
+        r"\hspace * { 1 . 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 e m p l u s 0 . 5 p t m i n u s 0 . 5 f i l }",
+    ),
+    (text := rf"\color[{'a' * 40}]{{1}} y"): ("y", text),
+    r"\begin{array}{c} a \\*[2pt plus 1fil] \substack{b \\[.1in minus 1pt] c} \end{array}": (
+        r"\begin{array} {c} { a } \\ { \substack { b \\ c } } \end{array}",
+        r"\begin{array} {c} { a } \\ { [ 2 p t p l u s 1 f i l ] \substack { b \\ [ . 1 i n m i n u s 1 p t ] c } } "
+        r"\end{array}",
     ),
     # What TeX reads only at the start of a cell has no braces, and cells that it spans are columns.
     r"\begin{pmatrix*}[r] \cline{1-2} \multicolumn{2}{c}{A} & b \end{pmatrix*}": (

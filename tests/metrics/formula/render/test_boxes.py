@@ -115,7 +115,7 @@ LEAVING_INK = [
     (r"\xrightarrow[a]{b} \overset{a}{\to} \binom{n}{k}", r"\xrightarrow a b a \to \binom n k"),
     (r"\begin{cases} a & b \\ c & d \end{cases}", r"\left\{ a b c d"),
     (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
-    (r"\begin{tabular}[t]{cc} a \\[2pt] b \\*[1cm] c \\ \midrule[1pt] d & [x] \end{tabular}", "a b c d [ x ]"),
+    (r"\begin{tabular}[t]{cc} a \\[1in] b \\*[1cm] c \\ \midrule[1pt] d & [x] \end{tabular}", "a b c d [ x ]"),
     (r"\begin{tabular}{cc} a & [5mm] \\ * & b \\ [2pt] c \end{tabular}", "a [ 5 m m ] * b c"),
     (r"\begin{tabular}{cc} a & \makebox[2cm]{b} \tabularnewline[2pt] c \hskip 2pt plus 1fil \end{tabular}", "a b c"),
     (r"\lbrack x \rbrack \slash \varGamma \sum\limits_{i}^{n}", r"\lbrack x \rbrack \slash \varGamma \sum i n"),
@@ -147,7 +147,8 @@ AS_TEX = (
     *(r"{a \atop b} c", r"\sum_{i<j \atop {k \atop l}} x", r"\left( a \atop b \right)", r"a \above 0pt b"),
     *(r"\sum_{\substack{i<j \\ \substack{k \\ l}}} x", r"\sqrt[a \atop b]{x}", r"\xrightarrow[a \atop b]{x}"),
     *(r"\frac{a \pmod}{b}", r"\begin{array}{cc} \multicolumn{2}{c|}{ab} \tabularnewline c & d \end{array}"),
-    r"a \hskip 2pt plus 1fil minus 1pt b",
+    *(r"a \hskip 2pt plus 1fil minus 1pt b", r"a \hspace*{1em plus 1fil} b \rule[-2pt]{0pt}{2ex} \rule{2pt}{3pt}"),
+    r"\begin{array}{cc} \toprule \cmidrule(l){1-2} \multicolumn{2}{c}{A} \\ \addlinespace b \\ \bottomrule \end{array}",
 )
 
 
