@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..common.boxes import Corners
-from ..common.wrong_names import refuse_wrong_names, wrong_names
+from ..common.wrong_names import wrong_names
 
 Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Size = Annotated[float, Meta(gt=0, le=1e9)]
@@ -52,30 +52,14 @@ class Point(Struct, frozen=True, gc=False):
     y: Coordinate
 
 
-class Task(Struct, Generic[OutputT], frozen=True):
-    """One task of one chart; its inputs are not read.
+_OUTPUTS = ("chart_type", "text_blocks", "text_roles", "axes", "legend_pairs", "visual elements", "data series")
 
-    The fields after `output` belong in it. A task that has one of them instead of an output is refused.
-    """
+
+@wrong_names({"output": _OUTPUTS})
+class Task(Struct, Generic[OutputT], frozen=True):
+    """One task of one chart; its inputs are not read. A member of an output must not be beside `output`."""
 
     output: OutputT | None = None
-    chart_type: Any = UNSET
-    text_blocks: Any = UNSET
-    text_roles: Any = UNSET
-    axes: Any = UNSET
-    legend_pairs: Any = UNSET
-    visual_elements: Any = msgspec.field(name="visual elements", default=UNSET)
-    data_series: Any = msgspec.field(name="data series", default=UNSET)
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for an output that is not in `output`."""
-        refuse_wrong_names(self, _OUTSIDE)
-
-
-_OUTSIDE = [
-    (field, name, "output", "output")
-    for field, name in zip(Task.__struct_fields__[1:], Task.__struct_encode_fields__[1:], strict=True)
-]
 
 
 @wrong_names({"chart_type": ("chart type", "type", "class")})

@@ -15,55 +15,45 @@ StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 
 def wrong_names(names: Mapping[str, Sequence[str]], advice: str = "") -> Callable[[type[StructT]], type[StructT]]:
-    """Returns a decorator of a frozen record type, which then refuses wrong names of fields that are absent.
+    """Returns a decorator of a record type: a member with a wrong name is refused if the field that is meant is absent.
+
+    Otherwise the member has no part in the record. The record type has no `__post_init__`, as it gets one.
 
     Args:
         names: of each field, by its name in a record, the wrong names that are refused.
         advice: the end of the message.
     """
+    meant = {wrong: name for name, others in names.items() for wrong in others}
+    holders = {wrong: f"wrong_name_{number}" for number, wrong in enumerate(meant)}
 
     def decorated(kind: type[StructT]) -> type[StructT]:
+        if hasattr(kind, "__post_init__"):
+            raise TypeError(f"{kind.__name__} has a __post_init__, which wrong_names would replace")
         attributes = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
-        wrong = [(each, name, attributes[name]) for name, others in names.items() for each in others]
-        numbered = [(f"wrong_name_{number}", *each) for number, each in enumerate(wrong)]
 
         def refuse(record: msgspec.Struct) -> None:
-            refuse_wrong_names(record, numbered, advice)
+            given = [wrong for wrong, holder in holders.items() if getattr(record, holder) is not UNSET]
+            found = [
+                wrong
+                for wrong in given
+                if getattr(record, holders[wrong]) is not None and getattr(record, attributes[meant[wrong]]) is None
+            ]
+            if found:
+                right = dict.fromkeys(f"`{meant[wrong]}`" for wrong in found)
+                raise ValueError(f"it has {', '.join(found)}, not {' or '.join(right)}{advice}")
+            for wrong in given:
+                msgspec.structs.force_setattr(record, holders[wrong], UNSET)
 
+        parameters = getattr(kind, "__parameters__", ())
+        generic = {"__orig_bases__": (cast(Any, kind)[parameters],)} if parameters else {}
         struct = msgspec.defstruct(
             kind.__name__,
-            [(attribute, Any, msgspec.field(name=each, default=UNSET)) for attribute, each, _, _ in numbered],
+            [(holder, Any, msgspec.field(name=wrong, default=UNSET)) for wrong, holder in holders.items()],
             bases=(kind,),
             module=kind.__module__,
-            namespace={"__doc__": kind.__doc__, "__post_init__": refuse},
-            frozen=True,
-            gc=kind.__struct_config__.gc,
+            namespace={"__doc__": kind.__doc__, "__post_init__": refuse, **generic},
+            kw_only=True,
         )
         return cast(type[StructT], struct)
 
     return decorated
-
-
-def refuse_wrong_names(record: msgspec.Struct, names: Sequence[tuple[str, str, str, str]], advice: str = "") -> None:
-    """Unsets the fields of wrong names, so that they have no part in the hash of a record.
-
-    Args:
-        record: a record that was just made.
-        names: of each wrong name, the attribute that holds its value, the name, and the name and the attribute of
-            the field that is meant.
-        advice: the end of the message.
-
-    Raises:
-        ValueError: if a wrong name has a value and the field that is meant has none.
-    """
-    given = [each for each in names if getattr(record, each[0]) is not UNSET]
-    refused = [
-        (wrong, f"`{name}`")
-        for holder, wrong, name, attribute in given
-        if getattr(record, holder) is not None and getattr(record, attribute) is None
-    ]
-    if refused:
-        found, meant = map(dict.fromkeys, zip(*refused, strict=True))
-        raise ValueError(f"it has {', '.join(found)}, not {' or '.join(meant)}{advice}")
-    for holder, *_ in given:
-        msgspec.structs.force_setattr(record, holder, UNSET)
