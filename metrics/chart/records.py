@@ -62,7 +62,7 @@ class Task(Struct, Generic[OutputT], frozen=True):
     output: OutputT | None = None
 
 
-@wrong_names({"chart_type": ("chart type", "type", "class")})
+@wrong_names({"chart_type": ("chart type", "chartType", "type", "class")})
 class ChartClass(Struct, frozen=True, gc=False):
     """Task 1: the class of the chart."""
 
@@ -162,7 +162,14 @@ class BoxPlot(Struct, Generic[LineT], frozen=True, gc=False):
 BOX_PLOT_LINES = BoxPlot.__struct_fields__
 
 
-@wrong_names({"boxplots": ("box plots", "box_plots"), "scatter points": ("scatter_points",)})
+@wrong_names(
+    {
+        "bars": ("bar",),
+        "boxplots": ("box plots", "box_plots", "boxplot"),
+        "lines": ("line",),
+        "scatter points": ("scatter_points", "scatter", "points"),
+    }
+)
 class VisualElements(Struct, frozen=True):
     """Task 6a: what is drawn in the plot area. Scatter points may be grouped by series."""
 

@@ -36,7 +36,7 @@ def wrong_names(names: Mapping[str, Sequence[str]], advice: str = "") -> Callabl
             found = [
                 wrong
                 for wrong in given
-                if getattr(record, holders[wrong]) is not None and getattr(record, attributes[meant[wrong]]) is None
+                if getattr(record, holders[wrong]) is not None and _is_absent(getattr(record, attributes[meant[wrong]]))
             ]
             if found:
                 right = dict.fromkeys(f"`{meant[wrong]}`" for wrong in found)
@@ -57,3 +57,10 @@ def wrong_names(names: Mapping[str, Sequence[str]], advice: str = "") -> Callabl
         return cast(type[StructT], struct)
 
     return decorated
+
+
+def _is_absent(value: Any) -> bool:
+    """Returns whether a value is null, or an object of which all fields are: `"axes": {}` is no answer."""
+    if isinstance(value, msgspec.Struct):
+        return all(map(_is_absent, msgspec.structs.astuple(value)))
+    return value is None or value is UNSET

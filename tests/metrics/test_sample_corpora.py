@@ -41,7 +41,7 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "19cd1d1b4d5c3a62",
+    "chart": "1ad8a43715863ebe",
     "chemistry": "027ce47479a14419",
     "figure_text": "1089021fe162026c",
     "formula": "8bc60f4d1d9ed038",

@@ -114,22 +114,22 @@ def test_an_output_outside_of_output_is_refused() -> None:
         # Beside an output it has no part in the hash of the record.
         assert msgspec.convert(beside, ChartPrediction) == msgspec.convert(PREDICTION, ChartPrediction)
         said = re.escape(f"it has {', '.join(sorted(outside, reverse=True))}, not `output` - at `$.{task}`")
-        for truth, prediction in ((WHOLE, {**PREDICTION, task: outside}), ({**WHOLE, task: outside}, PREDICTION)):
+        empty = {**outside, "output": {}}
+        for truth, prediction in ((WHOLE, {**PREDICTION, task: empty}), ({**WHOLE, task: outside}, PREDICTION)):
             if task != "task7" or truth is WHOLE:
                 with pytest.raises(msgspec.ValidationError, match=said):
                     make.score(truth, prediction)
 
 
 WRONG_NAMES = [
-    *(("task1.output", "chart_type", "type"), ("task2.output", "text_blocks", "text blocks")),
-    *(
-        ("task3.output", "text_roles", "roles"),
-        ("task4.output", "axes", "x-axis"),
-        ("task4.output.axes", "x-axis", "x"),
-    ),
+    *(("task1.output", "chart_type", wrong) for wrong in ("type", "chartType")),
+    ("task2.output", "text_blocks", "text blocks"),
+    ("task3.output", "text_roles", "roles"),
+    *(("task4.output", "axes", "x-axis"), ("task4.output.axes", "x-axis", "x")),
     *(("task4.output.axes", "y-axis", "y_axis"), ("task5.output", "legend_pairs", "legend")),
     *(("task6.output", name, name.replace(" ", "_")) for name in ("visual elements", "data series")),
-    ("task6.output.visual elements", "scatter points", "scatter_points"),
+    *(("task6.output.visual elements", name, name[:-1]) for name in ("bars", "lines", "boxplots")),
+    *(("task6.output.visual elements", "scatter points", wrong) for wrong in ("scatter_points", "scatter", "points")),
 ]
 
 
@@ -141,7 +141,8 @@ def test_a_wrong_name_is_refused_unless_the_right_one_is_there(place: str, right
     record = msgspec.convert(given, ChartPrediction)
     named[wrong] = named[right]
     assert msgspec.convert(given, ChartPrediction) == record
-    named[right] = None
+    # An empty object is absent, too.
+    named[right] = {} if isinstance(named[right], dict) else None
     with pytest.raises(msgspec.ValidationError, match=re.escape(f"it has {wrong}, not `{right}` - at `$.{place}`")):
         msgspec.convert(given, ChartPrediction)
     named[wrong] = None
