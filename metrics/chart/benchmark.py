@@ -15,7 +15,7 @@ from .classes import CLASSES_WITHOUT_TASKS, class_of, is_right_class, score_char
 from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
-from .limits import check_sizes
+from .limits import check_sizes, check_truth
 from .metrics import ATTEMPTED, COVERAGE_WARNINGS, METRICS, OMITTED, SAMPLE_METRICS, confusion_tables, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
@@ -55,6 +55,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         has_all_tasks = CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split())
         tasks = [task for task in dict.fromkeys(options.tasks) if has_all_tasks or task == "task1"]
         check_sizes(truth, prediction, tasks, options)
+        check_truth(truth, tasks)
         budget = Budget(options.max_steps)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 from ..benchmark import RejectedRecord, Side
 from .names import MAX_REWRITTEN_LENGTH, may_have_latex
@@ -80,6 +81,23 @@ def _word_operations(first: Collection[str], second: Collection[str]) -> int:
     characters, other_characters = len("".join(first)), len("".join(second))
     words, other_words = len(first) + characters // 64, len(second) + other_characters // 64
     return max(words * other_characters, other_words * characters)
+
+
+def check_truth(truth: Chart, tasks: Collection[TaskName]) -> None:
+    """Raises RejectedRecord if the ground truth of one of these tasks lacks what its items are compared by.
+
+    Without it all items would be equal, so that a field with a wrong name on both sides would make predictions right.
+    """
+    roles = truth.task3.output.text_roles if truth.task3 and truth.task3.output else None
+    compared: tuple[tuple[TaskName, str, str, Sequence[Any] | None], ...] = (
+        ("task2", "text_blocks", "text", truth.text_blocks),
+        ("task3", "text_roles", "id", roles),
+        ("task5", "legend_pairs", "id", truth.legend_pairs),
+    )
+    for task, name, field, items in compared:
+        for number, item in enumerate((items or ()) if task in tasks else ()):
+            if getattr(item, field) is None:
+                raise RejectedRecord("ground_truth", f"{task}.output.{name}[{number}] has no `{field}`")
 
 
 def check_sizes(truth: Chart, prediction: Chart | None, tasks: Collection[TaskName], options: ChartOptions) -> None:

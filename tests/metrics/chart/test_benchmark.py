@@ -208,6 +208,9 @@ def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has(
         ({"image": {"path": "a.png", "width": 300}}, "task4 needs image.width and image.height"),
         ({"image": {"path": "a.png"}, "task4": None}, "task6a needs image.width and image.height"),
         ({"task1": None}, "task1.output.chart_type"),
+        ({"task2": output(text_blocks=[{"id": 1, "bb": box(0, 0, 5, 5)}])}, "text_blocks[0] has no `text`"),
+        ({"task3": make.roles((1, "other"), (None, "other"))}, "text_roles[1] has no `id`"),
+        ({"task5": output(legend_pairs=[{"bb": box(0, 0, 5, 5), "block": 1}])}, "legend_pairs[0] has no `id`"),
     ):
         assert needed in make.rejection("ground_truth", {**WHOLE, **lost}, None)
 
@@ -329,11 +332,11 @@ IN_IMAGE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("x0", "y0", "x", "y"), PLACES),
     "width": SIDES,
     "height": SIDES,
-    "id": LABELS,
+    "id": LABELS[1:],
     "role": ROLES,
     "name": LABELS,
     "ambiguous": (True, False, None),
-    "text": (None, "", " ", "a", "A b", "a__b", "\\alpha", "\\hat{e}", "x^{2}", "\u00ea", "e\u0302", "\\"),
+    "text": ("", " ", "a", "A b", "a__b", "\\alpha", "\\hat{e}", "x^{2}", "\u00ea", "e\u0302", "\\"),
     "chart_type": (*CLASSES, "a|b][", "(other)", " stacked radar bar"),
 }
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from beamscore.metrics.statistics.ratios import f_measure
 from tests.generate.chart import SUMMARY
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import Json, axes, box, chart_type, elements, legend, output, points, tick
+from tests.metrics.chart.samples import Json, axes, box, chart_type, elements, legend, points, tick
 from tests.metrics.samples import best_sum
 
 TICK = tick(1, 10, 10)
@@ -23,7 +23,6 @@ ONE_NAMED = axes([tick("1", 10, 10), tick(None, 50, 10), tick("2", 90, 10)], [])
 TWINS_BACKWARDS = [tick("1", 50, 10), tick(1.0, 10, 10)]
 TWINS = axes([tick(1, 10, 10), tick("1", 50, 10)], [])
 PAIRS, FLAT = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10)), legend(_1=box(0, 5, 10, 0))
-WITHOUT_ID = output(legend_pairs=[{"bb": box(5, 5, 20, 2)}] * 2)
 HALF = legend(_2=box(0, 20, 5, 10), _1=box(0, 0, 10, 10), _7=box(0, 20, 10, 10))
 SQUARE, DOT = box(0, 0, 5, 5), points((1, 1))
 ONE_LINE = {"min": DOT[0]}
@@ -47,7 +46,6 @@ CASES = [
     # Released, they do not count: 1 of 2 predictions, and 1 of 1 truth.
     ("not one with an id", NAMELESS, ONE_NAMED, [(2 / 3 + 1) / 2] * 3, [(1 / 2 + 1) / 2, 1, f_measure(3 / 4, 1)]),
     ("IoU 1 and 50/100, over the larger count", PAIRS, HALF, [1.5 / 3], [1.5 / 3]),
-    ("pairs without an id match in their order", WITHOUT_ID, WITHOUT_ID, [1], [1]),
     ("a line of a legend has no area", FLAT, FLAT, [1], [0]),
 ]
 
