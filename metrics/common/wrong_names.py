@@ -33,6 +33,8 @@ def wrong_names(names: Mapping[str, Sequence[str]], advice: str = "") -> Callabl
 
         def refuse(record: msgspec.Struct) -> None:
             given = [wrong for wrong, holder in holders.items() if getattr(record, holder) is not UNSET]
+            if not given:
+                return
             found = [
                 wrong
                 for wrong in given

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ..common.text import normalized
+from ..common.wrong_names import wrong_names
 
 MAX_COORDINATE = 1e7
 MAX_REGIONS = 10_000
@@ -28,6 +29,10 @@ DIFFICULTIES = ("normal", "small", "blurry", "color", "short", "complex_backgrou
 """The categories of text regions in the order of the DeTEXT paper's tables; other labels may be used too."""
 
 
+_of_other_tools = wrong_names({"text": ("transcription",)}, "; rename it, or remove it to score detection alone")
+
+
+@_of_other_tools
 class TruthRegion(msgspec.Struct, frozen=True, kw_only=True):
     """One annotated text region.
 
@@ -53,6 +58,7 @@ class FigureTruth(msgspec.Struct, frozen=True, kw_only=True):
     article: str | int | None = None
 
 
+@_of_other_tools
 class PredictedRegion(msgspec.Struct, frozen=True, kw_only=True):
     """One region that a system found or, if `id` names a ground-truth region, its reading of that region."""
 

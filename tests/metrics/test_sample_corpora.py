@@ -43,7 +43,7 @@ DRAWINGS = {
 DECLARED = {
     "chart": "1ad8a43715863ebe",
     "chemistry": "027ce47479a14419",
-    "figure_text": "1089021fe162026c",
+    "figure_text": "bb0525e86046b70f",
     "formula": "8bc60f4d1d9ed038",
     "traffic_rules": "0595df659f45a132",
 }

@@ -209,6 +209,12 @@ def test_unclear_records_are_rejected() -> None:
         ([at(0)], [at(0, confidence=math.nan)], "prediction", r"regions\[0\]\.confidence"),
     ):
         assert re.search(message, rejection(side, truth, prediction)), message
+    named = [at(0, transcription="a")]
+    for truth, prediction in ((named, []), ([], named)):
+        with pytest.raises(
+            msgspec.ValidationError, match=r"it has transcription, not `text`; .* - at `\$.regions\[0\]`"
+        ):
+            rejection("sample", truth, prediction)
 
 
 # 481 regions of 4 corners, 4 steps each; 2 for each of 240 pairs that meet, and 240 // 16 as one region is compared
