@@ -27,8 +27,8 @@ class ChemistryConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (sample_id, text as UTF-8) for each line, or for the one annotation of a file.
 
-        A line that is not UTF-8, or does not have one tab and an image name, is yielded as an UnreadableSource. Raises
-        UnreadableSource if an annotation is not JSON, or its field is missing or not valid text.
+        A line that is not UTF-8, or does not have two columns and an image name, is yielded as an UnreadableSource.
+        Raises UnreadableSource if an annotation is not JSON, or its field is missing or not valid text.
         """
         if role in JSON_FIELDS:
             yield stem_of(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
@@ -47,18 +47,17 @@ def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | Unreadab
     for number, line in enumerate(text_lines(path, stream), start=1):
         if not line.strip():
             continue
-        image, *columns = line.rstrip(b"\r\n").split(b"\t")
+        image, tab, text = line.rstrip(b"\r\n").partition(b"\t")
         try:
-            sample_id = stem_of(image.decode().strip().removeprefix("\ufeff"))
-            strings = [column.decode() for column in columns]
+            sample_id, string = stem_of(image.decode().strip().removeprefix("\ufeff")), text.decode()
         except UnicodeDecodeError as error:
             yield UnreadableSource(f"{path}, line {number}: not UTF-8 ({error.reason})")
             continue
-        if len(strings) != 1 or not sample_id:
-            found = repr(line[:60].strip()) if len(strings) < 2 else f"{1 + len(strings)} columns"
-            yield UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {found}")
+        # Tabs at the ends of the string are blanks, which do not count; within it they begin a further column.
+        if not tab or not sample_id or b"\t" in text.strip():
+            yield UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {line[:60].strip()!r}")
         else:
-            yield sample_id, strings[0].encode()
+            yield sample_id, string.encode()
 
 
 def _field(field: str, path: str, content: bytes) -> str:
