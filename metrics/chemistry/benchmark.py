@@ -9,6 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
+from ..common.text import FENCE_WARNINGS, in_fence
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
 from .comparison import compare_lines
@@ -39,6 +40,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     options_type = ChemistryOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    coverage_warnings = FENCE_WARNINGS
     takes_columns = True
     batch_size = 64
     converter = ChemistryConverter()
@@ -81,6 +83,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 comparison.text_difference,
                 [*comparison.problems],
             ),
+            coverage=in_fence(prediction.text) if prediction else {},
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:

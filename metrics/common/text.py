@@ -21,6 +21,11 @@ MAX_CACHED_LENGTH = 64
 MAX_MARKS = 30
 """No language needs more combining marks after a character (UAX 15, stream-safe text format)."""
 
+IN_FENCE = "predictions_in_markdown_fence"
+FENCE_WARNINGS = {
+    IN_FENCE: "some predictions begin with a Markdown fence, ``` or ~~~, and are scored as text or code: remove it"
+}
+
 
 def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
     """Returns `function` with a cache for texts of at most 64 characters; longer ones would fill memory."""
@@ -31,6 +36,11 @@ def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Conc
         return (cached if len(text) <= MAX_CACHED_LENGTH else function)(text, *arguments, **options)  # type: ignore[arg-type]
 
     return known
+
+
+def in_fence(text: str) -> dict[str, int]:
+    """Returns what `coverage` counts of a prediction: 1 if it begins with a Markdown fence, as answers of models do."""
+    return {IN_FENCE: 1} if text.lstrip().startswith(("```", "~~~")) else {}
 
 
 def truncated(text: str, length: int) -> str:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, Table
 from ..common.budget import Budget
-from ..common.text import normalized
+from ..common.text import FENCE_WARNINGS, normalized
 from ..statistics.sums import Sums
 from .cdm.scoring import NormalizedFormula, Rendering, matching_cost, normalize, render, score_pair
 from .converter import FormulaConverter
 from .draw import MAX_PAIRS, draw_pairs
 from .limits import SIDES, SampleAllowances
-from .metrics import COVERAGE_WARNINGS, METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
+from .metrics import METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
 from .pairs import FormulaPair, formula_pairs
 from .records import FormulaOptions, FormulaPrediction, FormulaTruth
 from .render.boxes import drawing_steps
@@ -33,11 +33,15 @@ FormulasOfPair = tuple[NormalizedFormula | None, NormalizedFormula | None]
 
 
 class _Sample(NamedTuple):
-    """A sample as read: its pairs of formulas, as text and normalized, and what is left of its budget."""
+    """A sample as read: its pairs of formulas, as text and normalized, what is left of its budget, and its prediction.
+
+    predicted: the text of the prediction, or of its first page.
+    """
 
     pairs: list[FormulaPair]
     normalized: list[FormulasOfPair]
     budget: Budget
+    predicted: str
 
     def formulas(self) -> list[list[NormalizedFormula]]:
         """Returns the formulas of the ground truth and those of the prediction."""
@@ -54,7 +58,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     options_type = FormulaOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    coverage_warnings = COVERAGE_WARNINGS
+    coverage_warnings = FENCE_WARNINGS
     takes_columns = True
     batch_size = 512
     timed = ("tex",)
@@ -130,7 +134,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                         other = renderings[prediction].typeset if prediction else None
                         sample.budget.spend(drawing_steps([drawn, other] if other else [drawn]))
             scores = [score_pair(*formulas, renderings, self.options) for formulas in sample.normalized]
-            return sample_score(sample.pairs, scores)
+            return sample_score(sample.pairs, scores, sample.predicted)
         except RejectedRecord as rejected:
             return rejected
 
@@ -143,9 +147,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         """Reads a sample; `formulas` caches normalized formulas by text."""
         budget = Budget(self.options.max_steps)
         comparable = normalized if self.options.protocol == "published" else str
-        result = _Sample(
-            formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget, comparable), [], budget
-        )
+        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget, comparable)
+        result = _Sample(pairs, [], budget, _first_text(sample.prediction))
         for pair in result.pairs:
             sides: list[NormalizedFormula | None] = [None, None]
             for index, text in enumerate((pair.truth, pair.prediction)):
@@ -199,6 +202,12 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                 for pair, each in group
             ]
         return pictures
+
+
+def _first_text(prediction: FormulaPrediction | None) -> str:
+    """Returns the formula or the document of a prediction, of pages the first; an empty text if there is none."""
+    given = prediction and (prediction.latex if prediction.document is None else prediction.document)
+    return (given if isinstance(given, str) else given[0]) if given else ""
 
 
 def _only(results: Sequence[ResultT | RejectedRecord]) -> ResultT:

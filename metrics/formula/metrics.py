@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..benchmark import MetricSpec, SampleScore, Table
-from ..common.text import truncated
+from ..common.text import in_fence, truncated
 from ..statistics.ratios import entrywise, mean, ratio, where
 from ..statistics.sums import Sums
 from .cdm.bleu import STATISTICS, bleu
@@ -76,9 +76,6 @@ NUMERATORS = {
 }
 """The numerators of ratios that do not have the name of their metric; BLEU is no ratio, and is computed apart."""
 
-IN_FENCE = "predictions_in_markdown_fence"
-COVERAGE_WARNINGS = {IN_FENCE: "some predictions begin with ```, which is scored as text: remove the Markdown fence"}
-
 _PLAIN = {spec.name: replace(spec, main=None, rank=None, denominator="") for spec in METRICS}
 SAMPLE_METRICS = (
     replace(_PLAIN["cdm"], main=1),
@@ -113,12 +110,14 @@ def _range_label(index: int) -> str:
     return "1" if index == RANGES else f"{index / RANGES:.1f} to {(index + 1) / RANGES:.1f}"
 
 
-def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> SampleScore:
+def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], predicted: str) -> SampleScore:
     """Returns the score of a sample from those of its formulas; its metrics are their means.
 
     The statistics of CDM leave out formulas whose ground truth is not rendered. A redundant prediction, which has no
     ground truth, counts as a formula with CDM 0. A pair whose ground truth is beyond the limits is left out of all
     statistics, and so is the prediction that answers it.
+
+    predicted: the text of the prediction, or of its first page.
     """
     totals: Counter[str] = Counter()
     metrics: dict[str, list[float]] = {}
@@ -140,7 +139,8 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
         "ground_truth_too_large": len(pairs) - len(scored),
         "ground_truth_not_rendered": sum(score.matches is None for _, score in scored),
         "documents_without_formulas": int(not pairs),
-        IN_FENCE: int(not document and (pairs[0].prediction or "").lstrip().startswith("```")),
+        # A document in a fence that its dialect reads has formulas.
+        **(in_fence(predicted) if pairs and not (document and any(pair.prediction for pair in pairs)) else {}),
     }
     return SampleScore(
         {name: total for name, total in totals.items() if total},

@@ -50,6 +50,7 @@ def test_exact_match_and_structure_exact_match() -> None:
         # With another sample, without a molecule and right: of two samples both count, or one has a molecule.
         values = make_benchmark("chemistry").values(total([result, score("x", "x")]))
         assert [values[name] for name in names] == [(exact + 1) / 2, (structure + 1) / 2, molecules]
+    assert [*score("x", "```latex\nx\n```").coverage] == [*make_benchmark("chemistry").coverage_warnings] != []
 
 
 def test_token_accuracy_is_over_the_corpus() -> None:
