@@ -434,7 +434,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             return address if self.samples_page else None
         known = {
             "status": table.statuses,
-            "why": {why for card in self.cards for why in card.whys},
+            "why": {why for card in self.cards if system in (None, card.system) for why in card.whys},
             "metric": table.metrics,
             "cell": table.cells,
         }

@@ -117,7 +117,7 @@ def test_the_real_picture_lies_behind_the_drawing(chromium: Browser, folder: Pat
     """The page asks nothing of anybody, and its policy allows what a drawing holds; a missing picture is a note."""
     Image.new("RGB", (640, 480), (255, 0, 0)).save(folder / "red.png")
     regions = [{"box": [20, 20, 90, 40], "text": "a"}]
-    lines = [{"sample_id": name, "regions": regions, "image": {"path": f"{name}.png"}} for name in ("red", "gone")]
+    lines = [{"sample_id": name, "regions": regions, "image": {"path": f"{name}.png"}} for name in ("red", "bored")]
     truth = write_lines(folder / "pictures.jsonl", lines)
     chromium.open(evaluated("figure_text", truth, {"predictions": truth}, folder / "pictures", "--set=slices=[]"))
     seen = set()
@@ -132,7 +132,12 @@ def test_the_real_picture_lies_behind_the_drawing(chromium: Browser, folder: Pat
         )
         seen.add((chromium.viewed(), red > 200 and green < 60, "No real picture: " in chromium.text("#viewer")))
         chromium.press(key if chromium.viewed() == chromium.ids()[0] else "ArrowLeft")
-    assert (seen, chromium.problems()) == ({("red", True, False), ("gone", False, True)}, [])
+    assert (seen, chromium.problems()) == ({("red", True, False), ("bored", False, True)}, [])
+    # The address of an id opens its sample, not the first one whose id contains it.
+    assert chromium.viewed() == "bored"
+    chromium.run("location.hash = '#samples?id=red'")
+    chromium.wait("return document.querySelector('#samples-filters').elements.id.value")
+    assert chromium.viewed() == "red"
 
 
 def test_an_empty_run(chromium: Browser, folder: Path) -> None:
@@ -204,8 +209,13 @@ def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> Non
     samples = page_data(path)["samples"]
     missing = samples["ids"][samples["statuses"].index("missing_prediction")]
     chromium.open(path)
-    # A slice may be called as another column.
-    chromium.click("#samples-table th:nth-last-child(2) button")
+    # A slice may be called as another column. The first step back is to the page as it was opened.
+    opened, heading = chromium.ids(), "#samples-table th:nth-last-child(2) button"
+    chromium.click(heading)
+    chromium.run("history.back()")
+    chromium.wait("return location.hash === ''")
+    assert chromium.ids() == opened
+    chromium.click(heading)
     chromium.choose("samples", **{"slice.source": "scan"})
     chromium.press("ArrowRight")
 
@@ -218,10 +228,12 @@ def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> Non
     chromium.wait("return document.documentElement.dataset.ready")
     assert shown() == before
     # A link replaces the filters, and a step back restores them.
-    chromium.click("#coverage a[href*=missing]")
-    chromium.wait("return location.hash.includes('missing')")
-    assert chromium.ids() == [missing] == [chromium.viewed()]
-    assert 0 <= chromium.run("return document.getElementById('samples').getBoundingClientRect().top") < 100
+    for _ in range(2):
+        chromium.run("window.scrollTo(0, 0)")
+        chromium.click("#coverage a[href*=missing]")
+        chromium.wait("return location.hash.includes('missing')")
+        assert chromium.ids() == [missing] == [chromium.viewed()]
+        assert 0 <= chromium.run("return document.getElementById('samples').getBoundingClientRect().top") < 100
     chromium.run("history.back()")
     chromium.wait("return location.hash.includes('scan')")
     assert shown() == before
@@ -240,10 +252,13 @@ def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> Non
         ("#slices-table td a", "slice.source",
          "return document.querySelector(arguments[0]).closest('tr').cells[1].textContent"),
     ):  # fmt: skip
+        chromium.choose("slices", label="source")
         expected = chromium.run(count, link)
         chromium.click(link)
         chromium.wait("return document.querySelector('#samples-filters').elements[arguments[0]].value", field)
         assert chromium.text("#samples-filters output").split(" ")[0] == expected
+    # The link of a slice keeps the filter of the slices.
+    assert chromium.run("return document.querySelector('#slices-filters').elements.label.value") == "source"
 
 
 def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, folder: Path) -> None:

@@ -87,13 +87,13 @@ const followers = [];
 /** @param {string} name */
 const stateOf = (name) => state.get(name) ?? "";
 
-/** Follows the address. One without a "?" names a section alone, and keeps what is filtered. */
+/** Follows the address. One without a "?" names a section alone, and keeps what is filtered; it gets one, for a step back to it. */
 function readAddress() {
   const [, name, query] = /** @type {RegExpExecArray} */ (/^#?([^?]*)\??(.*)$/s.exec(location.hash));
-  const isLink = location.hash.includes("?");
+  const isLink = location.hash === "" || location.hash.includes("?");
   section = name;
   if (isLink) state = new URLSearchParams(query);
-  else if (state.size) setState({});
+  else setState({});
   for (const follow of followers) follow(isLink);
   // The tables above have their heights by now.
   if (name) byId(name)?.scrollIntoView();
@@ -102,14 +102,13 @@ function readAddress() {
 /** Writes some values into the address; an empty one removes its name. @param {Record<string, string>} changes @param {boolean} [isStep] whether a step back undoes it */
 function setState(changes, isStep = false) {
   for (const [name, value] of Object.entries(changes)) if (value === "") state.delete(name); else state.set(name, value);
-  const address = `#${section}${state.size ? `?${state}` : ""}`;
-  if (address !== (location.hash || "#")) window.history[isStep ? "pushState" : "replaceState"](null, "", address);
+  const address = `#${section}?${state}`;
+  if (address !== (location.hash || "#?")) window.history[isStep ? "pushState" : "replaceState"](null, "", address);
 }
 
 window.addEventListener("hashchange", readAddress);
-
-/** The address of samples that pass some filters. @param {Record<string, string>} filters */
-const samplesLink = (filters) => `#samples?${new URLSearchParams(filters)}`;
+// A link to the address that the page has changes nothing, and is followed all the same.
+window.addEventListener("click", (event) => { if (/** @type {HTMLElement} */ (event.target).closest("a")?.href === location.href) readAddress(); });
 
 /**
  * What can be asked of the rows of a table: a control with a name, and what its value asks.

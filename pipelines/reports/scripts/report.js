@@ -33,12 +33,12 @@ function fillSlices(doc) {
   });
 }
 
-/** A link to the samples of a slice, where the page can find them. @param {ReportDocument} doc @param {Slice} slice @param {boolean} many */
+/** A link to the samples of a slice, where the page can find them; it keeps the filters and the order of the slices. @param {ReportDocument} doc @param {Slice} slice @param {boolean} many */
 function sliceLink(doc, slice, many) {
   const columns = Object.keys(doc.samples?.slices ?? {}), names = Object.keys(slice.where);
   if (!names.length || !names.every((name) => columns.includes(name))) return element("bdi", { title: slice.label }, slice.label);
-  const filters = Object.fromEntries(names.map((name) => [`slice.${name}`, slice.where[name]]));
-  return element("a", { title: slice.label, href: samplesLink({ ...filters, ...(many ? { system: doc.systems[slice.system] } : {}) }) }, element("bdi", {}, slice.label));
+  const filters = [...[...state].filter(([name]) => name.startsWith("slices.")), ...names.map((name) => [`slice.${name}`, slice.where[name]]), ...(many ? [["system", doc.systems[slice.system]]] : [])];
+  return element("a", { title: slice.label, href: `#samples?${new URLSearchParams(filters)}` }, element("bdi", {}, slice.label));
 }
 
 /** A value, with its interval as a bar below on a range that its column shares, and the value of all samples as a thin line across. @param {ReportDocument} doc @param {number} index @returns {Column} */
@@ -170,13 +170,13 @@ function fillSamples(doc) {
     viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards, used.map((metric) => ({ metric, text: write(metric, current) })))));
   }
 
-  /** Shows the sample that the address names; of a link that names none, the first that passes and has its records. @param {boolean} isLink */
+  /** Shows the sample that the address names; of a link that names none, the one that it filters by, or the first that passes and has its records. @param {boolean} isLink */
   function followTable(isLink) {
     const isNamed = (/** @type {number} */ row) => ids[row] === stateOf("sample") && (!many || doc.systems[samples.systems[row]] === stateOf("of"));
     // Long ids may be shown alike: the open one stays open.
     const named = isNamed(current) ? current : ids.findIndex((_, row) => isNamed(row));
     if (named >= 0) current = named;
-    else if (isLink || current < 0) current = table.order.find((row) => cards.has(row)) ?? table.order[0] ?? current;
+    else if (isLink || current < 0) current = table.order.find((row) => ids[row] === stateOf("id")) ?? table.order.find((row) => cards.has(row)) ?? table.order[0] ?? current;
     draw(isLink);
     fillMore();
   }

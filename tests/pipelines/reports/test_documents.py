@@ -14,7 +14,7 @@ import pytest
 from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation, render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
-from beamscore.pipelines.reports.document import Document, Table, Text, Word
+from beamscore.pipelines.reports.document import Card, Document, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
@@ -99,6 +99,9 @@ def test_report_history_and_exit_code_agree(
     # All samples are those of all systems; none has this status or this slice.
     asked: list[dict[str, str]] = [{}, {"status": "rejected"}, {"slice.page": "a"}]
     assert [report.link(each) for each in asked] == ["#samples?", None, None]
+    # What one system lost is nothing of another one.
+    lost = msgspec.structs.replace(report, cards=(Card("s", 0, ("lost",), ()),))
+    assert [lost.link({"why": "lost"}, each) is None for each in (None, 0, 1)] == [False, False, True]
     told = [history.address(each) for each in history.verdict.reasons]
     assert {f"./samples/1/report.html#samples{link}" for link in links if link != OF_SLICE} <= set(told)
     if not setting.startswith("gates"):
