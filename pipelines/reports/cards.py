@@ -17,6 +17,7 @@ from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import MAX_SHOWN_BYTES, decode_record
 from ...transforms.sample_changes import RUN_SIDES, ChangedRecords, Text
+from ..runs.numbers import plain
 from .document import Card, CardSide
 from .samples import rounded
 from .text import drawable, one_line
@@ -138,7 +139,7 @@ def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
 
 
 def _number(value: float | None) -> str:
-    return "no value" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+    return "no value" if value is None else plain(value)
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from markupsafe import Markup, escape
 
-from ..runs.numbers import count_of, signed, typeset
+from ..runs.numbers import count_of, plain, signed, typeset
 from . import document as doc
 from .text import clipped, code, number, table, visible
 
@@ -18,8 +19,6 @@ LEFT_OUT = {
     "neither": "that neither scored",
     "other_ground_truth": "with another ground truth",
 }
-HALF_STEP = 0.00005
-"""Half the step of sample values, which have four decimals: separates an edge from the values below it."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 _SYSTEM_INKS = [f"var(--system-{number})" for number in range(6)]
 """The colors of page.css for systems; the seventh has the first one again."""
@@ -166,15 +165,16 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
     is_counted = edges[0] % 1 == 0.5 and edges[1] - edges[0] == 1
     bars = Markup("")
     for count, first, last in zip(counts, edges, edges[1:], strict=False):
-        upper = last if last == edges[-1] else last - HALF_STEP
-        link = document.link({"metric": distribution.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
-        label = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
+        # Only the last bin has its upper edge, and a filter has both.
+        upper = last if last == edges[-1] else math.nextafter(last, -math.inf)
+        link = document.link({"metric": distribution.name, "from": f"{first}", "to": f"{upper}"}, system)
+        label = plain((first + last) / 2) if is_counted else f"{plain(first)} to {plain(last)}"
         address = Markup(' href="{}"').format(link) if link and count else ""
         bars += Markup('<a tabindex="-1" title="{}: {}" style="--share: {:.4f}"{}></a>').format(
             label, count_of(count, "sample"), count / largest, address
         )
     ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
-    ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)
+    ticks = Markup("").join(Markup("<span>{}</span>").format(plain(each)) for each in ends)
     return Markup(
         '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
         '<div class="bins" data-most="{:,}" style="--ink: {}">{}</div><div class="ticks">{}</div></div>'

@@ -18,7 +18,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import bucket_of
 from ...transforms.rows import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
-from ..runs.numbers import half_up
+from ..runs.numbers import fixed
 from .document import Distribution, SampleTable, SliceValue, cell_name
 from .text import MAX_ID_LENGTH, distinct_line
 
@@ -80,10 +80,10 @@ def hashed_share(rows: Any, share: float) -> Any:
 
 
 def rounded(value: float | None) -> float | None:
-    """Returns a value of one sample, rounded for the page: an int if whole, which is shorter; None if not finite."""
+    """Returns a value of one sample as `fixed` rounds it: an int if whole, which is shorter; None if not finite."""
     if value is None or not math.isfinite(value):
         return None
-    number = half_up(value)
+    number = float(fixed(value))
     return int(number) if number.is_integer() and abs(number) < MAX_WHOLE else number
 
 

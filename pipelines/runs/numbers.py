@@ -33,6 +33,15 @@ def fixed(value: float) -> str:
     return f"{half_up(value, places):.{places}f}"
 
 
+def plain(value: float) -> str:
+    """Returns a number as `fixed`, without the zeros at its end.
+
+    >>> plain(0.25), plain(0.99996), plain(1234567.0)
+    ('0.25', '0.99996', '1234567')
+    """
+    return fixed(value).rstrip("0").rstrip(".")
+
+
 def signed(value: float | None) -> str:
     """Returns a difference as `fixed`, with its sign; 0 has no sign, and None is a dash.
 

@@ -82,8 +82,8 @@ def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[s
     assert list(cards.what_changed("score", before, after)) == lines
     many = {f"m{number}": 0.25 for number in range(13)}
     before, after = (msgspec.structs.replace(each, metrics={**many, **each.metrics}) for each in (before, after))
-    after.metrics.update(dict.fromkeys(many, 0.75))
-    lines[2:2] = [f"m{number}: 0.25 → 0.75" for number in range(11)] + ["2 more metrics changed"]
+    after.metrics.update(dict.fromkeys(many, 0.99996))
+    lines[2:2] = [f"m{number}: 0.25 → 0.99996" for number in range(11)] + ["2 more metrics changed"]
     assert list(cards.what_changed("score", before, after)) == lines
     assert list(cards.what_changed("score", side(0.5, *words), side(0.5, *words))) == []
 

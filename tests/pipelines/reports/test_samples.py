@@ -32,16 +32,16 @@ def test_the_worst_come_first_and_those_without_a_value_last() -> None:
     found = rows([0.5, None, -0.00001, 0.123456], [1.0, 2.0, 0.0, None], source=['"web"', "null", "[]", '["a", 1]'])
     table = samples.page_rows(samples.sort_worst_first(found, SPECS), ["a"], SPECS, 4)
     assert (table.ids, table.total) == (["s2", "s3", "s0", "s1"], 4)
-    assert table.metrics == {"score": [0, 0.1235, 0.5, None], "errors": [0, None, 1, 2]}
+    assert table.metrics == {"score": [-0.00001, 0.1235, 0.5, None], "errors": [0, None, 1, 2]}
     assert table.slices == {"source": [[], ["a", "1"], "web", "null"]}
 
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1235"), (1e15, "1000000000000000.0"), (-1.7e308, "-1.7e+308"),
-     (math.nan, "null"), (math.inf, "null"), (None, "null")],
+    [(-0.00004, "-4e-05"), (2.00001, "2.00001"), (2 + 1e-10, "2"), (0.12345, "0.1235"),
+     (1e15, "1000000000000000.0"), (-1.7e308, "-1.7e+308"), (math.nan, "null"), (math.inf, "null"), (None, "null")],
 )  # fmt: skip
-def test_a_number_has_four_decimals_and_a_whole_one_none(value: float | None, written: str) -> None:
+def test_a_number_has_four_decimals_or_as_in_text_and_a_whole_one_none(value: float | None, written: str) -> None:
     assert json.dumps(samples.rounded(value)) == written
 
 
@@ -81,14 +81,23 @@ def test_distributions_count_every_value_once() -> None:
     assert score.quartiles == ((0.0, 0.375, 0.5, 0.625, 1.0), ())
     # Whole numbers have a bin each, from half below the lowest to half above the highest.
     assert (errors.edges, errors.counts) == ((-0.5, 0.5, 1.5, 2.5, 3.5), ((1, 2, 0, 1), (0, 0, 0, 0)))
-    verdict, titles = Verdict("pass", ""), list[str]()
-    document = Document(kind="evaluation", title="", benchmark="toy", verdict=verdict, systems=("a",))
+    document = Document(
+        kind="evaluation", title="", benchmark="toy", verdict=Verdict("pass", ""), systems=("a",), samples_page="a.html"
+    )
+    titles = []
     for bounds, values, ends in (
         ((0.0, 1.0), [0.2], (0.0, 1.0)), ((None, 1.0), [-2.5, 0.5], (-2.5, 1.0)), ((None, None), [0.25], (0.25, 1.25)),
-        ((0.0, 20.0), [0.2], (0.0, 20.0)), ((0.0, 20.0), [2.0], (1.5, 2.5)),
+        ((0.0, 20.0), [0.2, 0.99996], (0.0, 20.0)), ((0.0, 20.0), [2.0], (1.5, 2.5)),
+        ((0.0, None), [2345678.25, 1e4, 1e4 + 0.5, 234567.825, 234567.8249], (0.0, 2345678.25)),
+        ((0.0, None), [0.0003, 0.0001, 0.0002], (0.0, 0.0003)),
     ):  # fmt: skip
         edges = samples.bin_edges(bounds, np.array(values))
         assert (edges[0], edges[-1]) == ends
-        bins = Distribution("toy", "score", tuple(edges), ((1,),), ((),))
-        titles += re.findall('title="([^"]*): 1 sample"', histogram(document, bins, 0))
-    assert titles == ["0 to 0.05", "-2.5 to -2.325", "0.25 to 0.3", "0 to 1", "2"]
+        counts = np.histogram(values, edges)[0].tolist()
+        bins = histogram(document, Distribution("toy", "score", tuple(edges.tolist()), (tuple(counts),), ((),)), 0)
+        titles += [re.findall('title="([^"]*):', bins)[0]]
+        # The link of a bin leads to the samples that it counts.
+        links = re.findall('from=([^&]*)&amp;to=([^"]*)"', bins)
+        found = [sum(float(low) <= each <= float(high) for each in values) for low, high in links]
+        assert found == [*filter(None, counts)]
+    assert titles == ["0 to 0.05", "-2.5 to -2.325", "0.25 to 0.3", "0 to 1", "2", "0 to 117283.9125", "0 to 0.00002"]
