@@ -280,7 +280,8 @@ def _changes(
     yield doc.Slot("samples")
     if first:
         yield doc.Text(f"Those that changed most by {main}. All are in changes/.", where="markdown")
-        yield doc.Text(("Draw one with", doc.Code("beamscore draw CONFIG --sample ID")), where="markdown")
+        if "draw" in benchmark.abilities():
+            yield doc.Text(("Draw one with", doc.Code("beamscore draw CONFIG --sample ID")), where="markdown")
         rows = [
             (row["sample_id"], *(row[f"{side}.{main}"] for side in RUN_SIDES), doc.Difference(row["change"]),
              row["kind"].replace("_", " ")) for row in first

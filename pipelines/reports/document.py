@@ -384,8 +384,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     systems: their names; for a comparison, the names of its sides. header: names and values. metrics: the main metrics.
     lead: the metric by which slices are sorted. differences: of the main metrics from the baseline. draw: for each
-    system the command that draws a sample of it, without its id. samples_page: where the samples are, if not here.
-    more: by filter, such as `why=lost`, the samples that are not all here.
+    system the command that draws a sample of it, without its id; empty if the benchmark has no drawings. samples_page:
+    where the samples are, if not here. more: by filter, such as `why=lost`, the samples that are not all here.
     """
 
     kind: Literal["evaluation", "comparison", "history"]

@@ -107,7 +107,7 @@ def build_run(
         differences=differences,
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
-        draw=tuple(_draw_commands(summary, run)),
+        draw=tuple(_draw_commands(summary, run)) if "draw" in benchmark.abilities() else (),
         more=dict(_more(summary, against.path, output)) if output else {},
     )  # fmt: skip
     verdict = [doc.Slot("verdict", "both"), *tables.gate_blocks(gates), *_remarks(summary)]
@@ -314,15 +314,17 @@ def _header(
 
 
 def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the command that draws a sample of each system, without the sample_id; nothing if it is not known."""
+    """Yields the command that draws a sample of each system, without the sample_id, as far as it is known."""
     command, config = list(run.get("command") or ()), summary["config"]
-    if command[1:2] == ["evaluate"] and command[2:3] and not command[2].startswith("-"):
-        options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
-        options += [word for word in command if word.startswith("--set=")]
-        for name in summary["systems"]:
-            files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
-            inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
-            yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
+    if command[1:2] != ["evaluate"] or not command[2:3] or command[2].startswith("-"):
+        yield from ["beamscore draw CONFIG"] * len(summary["systems"])
+        return
+    options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
+    options += [word for word in command if word.startswith("--set=")]
+    for name in summary["systems"]:
+        files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
+        inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
+        yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
 
 
 def _more(summary: Mapping[str, Any], baseline: str, output: str) -> Iterator[tuple[str, doc.More]]:

@@ -221,12 +221,15 @@ function fillSamples(doc) {
 /** @param {string} text */
 const tag = (text) => element("li", { class: "tag" }, element("bdi", {}, text));
 
+/** An id that is shown as it is: not cut, and without codes of characters; see text.py. @param {string} id */
+const isWhole = (id) => !/<U\+|… \([\d,]+ more characters\)$/.test(id);
+
 /** @param {ReportDocument} doc @param {Samples} samples @param {number} row @param {Map<number, Card>} cards @param {{metric: Metric, text: string}[]} values @returns {Node[]} */
 function sampleView(doc, samples, row, cards, values) {
   const id = samples.ids[row], status = samples.statuses[row], card = cards.get(row);
   const slices = Object.entries(samples.slices).map(([name, values]) => `${name}: ${joined(values[row])}`);
   const head = [
-    element("h3", {}, element("bdi", {}, id), " ", copyButton("Copy id", id)),
+    element("h3", {}, element("bdi", {}, id), ...(isWhole(id) ? [" ", copyButton("Copy id", id)] : [])),
     element("ul", { class: "chips" },
       ...(doc.systems.length > 1 && doc.kind === "evaluation" ? [element("li", {}, systemLabel(doc.systems, samples.systems[row]))] : []),
       tag(words(status)), ...(card?.whys ?? []).filter((why) => why !== status).map((why) => tag(reason(why))), ...slices.map(tag)),
@@ -236,7 +239,8 @@ function sampleView(doc, samples, row, cards, values) {
   if (!card) {
     if (status === "rejected") return [...head, element("p", { class: "caption" }, "Its records were rejected, so there is nothing to draw: quarantine/ has them, with the reason.")];
     const why = status === "missing_prediction" ? "There is no prediction to look at." : "Its records are not in this page.";
-    const command = `${doc.draw[samples.systems[row]] ?? "beamscore draw CONFIG"} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
+    if (!doc.draw.length || !isWhole(id)) return [...head, element("p", { class: "caption" }, why)];
+    const command = `${doc.draw[samples.systems[row]]} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
     return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];
   }
   // Systems of a run stand side by side where each has its records, as the sides of a comparison do.

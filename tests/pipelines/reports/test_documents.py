@@ -249,7 +249,7 @@ def test_the_command_that_draws_has_the_options_of_the_run_if_it_tells_them() ->
     drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth t --predictions a=p"
     assert list(evaluation._draw_commands(summary, {"command": line.split()})) == [drawn]
     for line in ("beamscore evaluate --set x=1", "beamscore merge one two", "beamscore.Evaluate"):
-        assert list(evaluation._draw_commands(summary, {"command": line.split()})) == []
+        assert list(evaluation._draw_commands(summary, {"command": line.split()})) == ["beamscore draw CONFIG"]
 
 
 def test_a_baseline_that_another_run_has_replaced_is_not_compared(tmp_path: Path) -> None:
