@@ -93,6 +93,9 @@ class CellWriter:
             case doc.Word(text, is_bad):
                 name = "fail" if is_bad else text.replace(" ", "-")
                 return Markup('<b class="said {}">{}</b>').format(name, shown(text))
+            case doc.Link(str(said), label=str(label)) if label:
+                isolated = Markup("<bdi>{}</bdi>{}").format(shown(label), shown(said.removeprefix(label)))
+                return self.linked(isolated, self._document.address(value))
             case doc.Link():
                 return self.linked(value.text, self._document.address(value))
             case doc.MatrixCell():

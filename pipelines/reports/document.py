@@ -30,13 +30,14 @@ class Link(msgspec.Struct, frozen=True):
     """A text or a count that links to samples, or to another page.
 
     filters: select the samples, see `Document.link`; None for no samples. system: whose samples; None: of all.
-    address: of the other page.
+    address: of the other page. label: a slice with which the text begins; its script does not turn the rest around.
     """
 
     text: str | int
     filters: dict[str, str] | None = None
     system: int | None = None
     address: str | None = None
+    label: str = ""
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -108,7 +108,8 @@ def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequ
     lost = []
     for slice_ in sorted(worse, key=lambda each: (-evidence(each, place, metric), each.label))[:SLICES_NAMED]:
         name = f"{slice_.label} of {systems[slice_.system]}" if len(systems) > 1 else slice_.label
-        lost.append(Link(f"{name} {slice_.differences[place].text(typeset)}", slice_.filters, slice_.system))
+        text = f"{name} {slice_.differences[place].text(typeset)}"
+        lost.append(Link(text, slice_.filters, slice_.system, label=slice_.label))
     return tuple(lost)
 
 

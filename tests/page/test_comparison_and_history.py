@@ -79,6 +79,8 @@ def test_the_verdict_against_a_baseline_leads_to_samples_that_lost(chromium: Bro
     most = min(fell, key=lambda card: (card["change"], card["row"]))
     assert chromium.ids()[0] == data["samples"]["ids"][most["row"]]
     assert max(card["change"] for card in fell) < 0
+    # The script of a slice does not turn the number after it around.
+    assert chromium.texts(".lost bdi") == ["source=scan"]
 
 
 def test_inputs_gone_or_changed_cost_records_alone(chromium: Browser, runs: tuple[Path, Path], folder: Path) -> None:
@@ -168,16 +170,18 @@ def test_a_single_run_has_a_history(chromium: Browser, folder: Path) -> None:
     command("history", folder / "one")
     chromium.open(folder / "one" / "history.html")
     chromium.check("history-one")
+    assert chromium.text("#nights-filters-0 output") == "1 of 1 row"
 
 
 def test_hostile_names_of_runs_and_slices(chromium: Browser, folder: Path) -> None:
     run, output = corpora.corpus_page("traffic_rules", folder).parent, folder / "hostile-nights"
     names = [text.replace("/", "\u2215").replace("\x00", "")[:60] for text in corpora.HOSTILE]
     for number, name in enumerate(names, start=1):
-        corpora.night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", labels=corpora.HOSTILE)
+        corpora.night(run, output / name, f"20{number:02}-01-01T02:00:00.000Z", labels=corpora.HOSTILE)
     command("history", output)
     chromium.open(output / "history.html")
     chromium.check("history-hostile")
+    assert "2001-01" in chromium.texts(".series svg > text")
     links = chromium.run("return [...document.querySelectorAll('#nights-table-0 a')].map((each) => each.href)")
     assert len(links) == len(names)
     assert all(link.startswith("file:///") for link in links)

@@ -73,6 +73,10 @@ def test_samples_are_filtered_and_stepped_through(chromium: Browser, folder: Pat
     assert "not among the rows shown" in chromium.text(".stepper")
     chromium.press("ArrowRight", "ArrowRight")
     assert chromium.viewed() == wanted[1]
+    # A step keeps the keyboard in the sample.
+    chromium.run("document.querySelector('#viewer h3 button').focus()")
+    chromium.press("ArrowLeft")
+    assert (chromium.viewed(), chromium.run("return document.activeElement.id")) == (wanted[0], "viewer")
     low = sum(value is not None and value <= 0.5 for value in scores)
     assert chromium.choose("samples", id="", metric="score", to="0.5") == f"{low} of {len(ids)} rows"
 

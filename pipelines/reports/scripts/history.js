@@ -3,6 +3,7 @@
 "use strict";
 
 const MAX_MULTIPLES = 24;
+const [DAY, YEAR] = [86_400_000, 366 * 86_400_000];
 
 /** @param {number} count */
 const counted = (count) => `${grouped(count)} sample${count === 1 ? "" : "s"}`;
@@ -12,7 +13,7 @@ const counted = (count) => `${grouped(count)} sample${count === 1 ? "" : "s"}`;
 /** When a run started; of one that does not say, the day of its place. @param {Nights} history @param {number} night */
 function timeOf(history, night) {
   const time = new Date(history.nights[night].started).getTime();
-  return Number.isNaN(time) ? night * 86400000 : time;
+  return Number.isNaN(time) ? night * DAY : time;
 }
 
 /** The points of some series on some nights. @param {Nights} history @param {Series[]} series @param {number[]} nights @returns {NightPoint[]} */
@@ -66,9 +67,11 @@ function timeChart(doc, points, { width, height, label, range, metric, isSmall =
   const figure = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
   for (const tick of ticksOf(range, isSmall ? 3 : 5)) figure.append(line(left, y(tick.value), width - right, y(tick.value), { class: "rule" }), text(left - 6, y(tick.value) + 4, tick.text, "end"));
   const dates = span ? Math.max(1, Math.floor(width / 150)) : 0;
+  // The time of day, month and day, or year and month of what toISOString returns.
+  const written = span < 2 * DAY ? [11, 16] : span < YEAR ? [5, 10] : [0, 7];
   for (let index = 0; index <= dates; index++) {
     const time = from + (dates ? (span * index) / dates : 0);
-    figure.append(text(x(time), height - 5, new Date(time).toISOString().slice(...(span < 172800000 ? [11, 16] : [5, 10])), "middle"));
+    figure.append(text(x(time), height - 5, new Date(time).toISOString().slice(...written), "middle"));
   }
   const inside = (/** @type {number} */ night) => night >= 0 && timeOf(history, night) >= from && timeOf(history, night) <= from + span;
   for (const event of history.events) {

@@ -167,7 +167,10 @@ function fillSamples(doc) {
   /** @param {boolean} isSought */
   function draw(isSought) {
     table.choose(current, isSought);
+    const hasFocus = viewer.contains(document.activeElement);
     viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards, used.map((metric) => ({ metric, text: write(metric, current) })))));
+    // What had it is gone.
+    if (hasFocus) viewer.focus({ preventScroll: true });
   }
 
   /** Shows the sample that the address names; of a link that names none, the one that it filters by, or the first that passes and has its records. @param {boolean} isLink */
@@ -203,7 +206,7 @@ function fillSamples(doc) {
   function stepper() {
     const at = table.order.indexOf(current), last = table.order.length - 1;
     const button = (/** @type {string} */ text, /** @type {number} */ by, /** @type {boolean} */ disabled) =>
-      element("button", { type: "button", class: "action", disabled, onclick: () => { step(by); viewer.focus({ preventScroll: true }); } }, text);
+      element("button", { type: "button", class: "action", disabled, onclick: () => step(by) }, text);
     const place = at < 0 ? "not among the rows shown" : `${grouped(at + 1)} of ${grouped(last + 1)}`;
     return element("div", { class: "stepper" }, button("← Previous", -1, at <= 0), button("Next →", 1, at >= last), element("span", { class: "count", role: "status" }, place));
   }

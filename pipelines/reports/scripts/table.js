@@ -99,7 +99,7 @@ class Table {
     this.passing = [];
     for (let row = 0; row < this.options.count; row++) if (passes(row)) this.passing.push(row);
     this.sort(isLink);
-    return `${grouped(this.order.length)} of ${grouped(this.options.count)} rows`;
+    return `${grouped(this.order.length)} of ${grouped(this.options.count)} row${this.options.count === 1 ? "" : "s"}`;
   }
 
   /** Sorts as the address says: by the key of a column, after a minus sign the largest first. @param {boolean} isLink */

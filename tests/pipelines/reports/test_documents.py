@@ -159,6 +159,11 @@ def test_headlines_and_tables_of_all_reports_agree(
     # Without a page, and without the rows of the baseline where the sums imply it, the report says the same.
     written = (runs / "2" / "report.md").read_text()
     assert f"read, paired and scored: {count} sample{'s' * (count > 1)}.\n" in written
+    shown = (runs / "2" / "report.html").read_text()
+    assert f">Samples {'that lost' if lost else 'to look at'}, the worst first</a>" in shown
+    assert f"{count} row{'s' * (count > 1)}, the worst first." in shown
+    # This benchmark has no drawings.
+    assert (report.draw, "beamscore draw" in (tmp_path / "c" / "comparison.md").read_text()) == ((), False)
     for path in (first / ".runs").glob("*/samples/*") if count <= 5 else ():
         path.unlink()
     without = run(runs / "2", truths, *more, "--no-html", a=after).report

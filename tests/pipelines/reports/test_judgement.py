@@ -113,7 +113,7 @@ def test_slices_that_lost_most_lost_so_much_at_least() -> None:
         for metric in (higher, lower)
     )
     texts = ["a −0.2000 (−0.3000 to −0.1000)", "c −0.2000 (−0.3000 to −0.1000)", "b −0.5000 (−0.9000 to −0.0500)"]
-    expected = [Link(text, {"slice.of": text[0]}, 1) for text in texts]
+    expected = [Link(text, {"slice.of": text[0]}, 1, label=text[0]) for text in texts]
     assert judging.lost_most(slices, 0, higher, ["one"]) == tuple(expected)
     won = [each.text for each in judging.lost_most(turned, 0, lower, ["one", "two"])]
     assert won == ["won of two +0.2500 (+0.1250 to +0.5000)"]
