@@ -20,8 +20,6 @@ LEFT_OUT = {
     "other_ground_truth": "with another ground truth",
 }
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
-_SYSTEM_INKS = [f"var(--system-{number})" for number in range(6)]
-"""The colors of page.css for systems; the seventh has the first one again."""
 
 
 def markdown(value: doc.Cells) -> str:
@@ -157,7 +155,8 @@ def whisker(measured: doc.Measured, low: float, high: float, line: float | None,
 
 
 def _system_ink(system: int) -> str:
-    return _SYSTEM_INKS[system % len(_SYSTEM_INKS)]
+    # page.css has six colors.
+    return f"var(--system-{system % 6})"
 
 
 def histogram(document: doc.Document, distribution: doc.Distribution, system: int) -> Markup:

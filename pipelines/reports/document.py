@@ -240,7 +240,7 @@ class Slice(msgspec.Struct, frozen=True):
 class Distribution(msgspec.Struct, frozen=True):
     """The distribution of a per-sample metric: for each system the counts between the N + 1 edges, and quartiles.
 
-    quartiles: minimum, lower quartile, median, upper quartile and maximum; empty if the system has no value.
+    quartiles: lower quartile, median and upper quartile; empty if the system has no value.
     """
 
     name: str

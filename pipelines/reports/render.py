@@ -27,8 +27,6 @@ from .text import clipped, prose, visible, visible_json
 
 _log = logging.getLogger(__name__)
 MAX_CODE_LENGTH = 20_000
-SCRIPTS = ("base", "table")
-"""The scripts of every page; one that fills it follows."""
 _NO_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
 <body><h1>This page could not be made</h1><p>{reason}</p>
@@ -72,7 +70,7 @@ def write_reports(
 def render(documents: Documents) -> bytes:
     """Returns the page as UTF-8, with scripts, styles and data inline, and a policy that forbids every request."""
     last = "history" if documents[0].kind == "history" else "report"
-    scripts = [_asset("scripts", f"{name}.js") for name in (*SCRIPTS, last)]
+    scripts = [_asset("scripts", f"{name}.js") for name in ("base", "table", last)]
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_source_hash, scripts))}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"

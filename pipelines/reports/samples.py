@@ -30,7 +30,7 @@ BINS = 20
 EDGE_DECIMALS = 10
 """Rounds an edge such as 0.15 to the number that a person would write."""
 _HASHES = 1 << 32
-_QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_QUARTILES = (0.25, 0.5, 0.75)
 
 
 def page_rows(rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int) -> SampleTable:
@@ -148,7 +148,7 @@ def _distribution(spec: MetricSpec, by_system: Sequence[np.ndarray]) -> Distribu
     edges = bin_edges(spec.bounds, np.concatenate(by_system))
     counts = tuple(tuple(np.histogram(values, edges)[0].tolist()) for values in by_system)
     quartiles = (np.quantile(values, _QUARTILES).tolist() if len(values) else () for values in by_system)
-    return Distribution(*(spec.name, spec.meaning, tuple(edges.tolist()), counts), tuple(map(tuple, quartiles)))
+    return Distribution(spec.name, spec.meaning, tuple(edges.tolist()), counts, tuple(map(tuple, quartiles)))
 
 
 def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> np.ndarray:

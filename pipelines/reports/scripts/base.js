@@ -19,9 +19,8 @@ const shown = (value) => (value === null || value === undefined ? "–" : fixed(
 
 /** A difference, with its sign. @param {number | null | undefined} value */
 const signed = (value) => {
-  if (value === null || value === undefined) return "–";
-  const text = fixed(value);
-  return Number(text) > 0 ? `+${text}` : Number(text) === 0 ? "0.0000" : text.replace("-", "−");
+  const text = shown(value);
+  return Number(text) > 0 ? `+${text}` : text;
 };
 
 /** @param {number} value */

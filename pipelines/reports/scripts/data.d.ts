@@ -1,4 +1,4 @@
-/* The shapes of the documents in a page, as pipelines/reports/document.py writes them. */
+/* What scripts read of the documents in a page, which pipelines/reports/document.py describes. */
 
 interface Measured { value: number | null; low: number | null; high: number | null }
 
@@ -10,23 +10,23 @@ interface Metric {
 interface Difference extends Measured { verdict: string }
 
 interface Slice {
-  label: string; system: number; samples: number | null; values: Measured[]; 
+  label: string; system: number; samples: number | null; values: Measured[];
   differences: Difference[]; where: Record<string, string>;
 }
 
 interface Samples {
-  total: number; ids: string[]; systems: number[]; statuses: string[]; slices: Record<string, (string | string[])[]>;
+  ids: string[]; systems: number[]; statuses: string[]; slices: Record<string, (string | string[])[]>;
   metrics: Record<string, (number | null)[]>; cells: Record<string, number[]>;
 }
 
 interface CardSide {
-  status: string; metrics: Record<string, number | null>; prediction: string | null; words: string[];
+  status: string; prediction: string | null; words: string[];
   drawing: string | null; problem: string;
 }
 
 interface Card {
-  row: number; sample_id: string; system: number; whys: string[]; sides: CardSide[]; truth: string | null;
-  words: string[]; change: number | null; picture: string; picture_problem: string;
+  row: number; system: number; whys: string[]; sides: CardSide[]; truth: string | null;
+  words: string[]; picture: string; picture_problem: string;
 }
 
 interface Night { run: string; started: string; version: string; link: string | null; verdict: string; part: number; scored: string[] }
@@ -36,7 +36,7 @@ interface Series {
   highs: (number | null)[]; samples: number;
 }
 
-interface HistoryEvent { night: number; what: string; text: string; system: number; metric: number }
+interface HistoryEvent { night: number; what: string; system: number; metric: number }
 
 interface GateLine { metric: number; value: number; text: string }
 
