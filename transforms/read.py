@@ -256,7 +256,7 @@ def _checked_line(line: Line, fields: FieldMap, limits: RecordLimits) -> tuple[b
         return line.text, "", ("too_deep", f"the record {nested}")
     sample_id, text, unidentified = identified(line.text, fields)
     if unidentified is not None:
-        return text, "", unidentified
+        return text, sample_id, unidentified
     # A field may be from within text.
     if text is not line.text and (nested := nesting_problem(text, limits.depth)):
         return text, sample_id, ("too_deep", f"the record {nested}")

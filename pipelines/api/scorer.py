@@ -297,14 +297,15 @@ class Scorer:
         given = json_records(data, structured, texts, needed_of, fields.columns(kinds))
         for number, (text, unreadable) in enumerate(given):
             sample_id, mapped, problem = identified(text, fields)
+            problem = problem if unreadable is None else ("unreadable", unreadable)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
             is_fieldless = is_fieldless and kinds.keys().isdisjoint(record.fields())
             seen.whole = number < RECORDS_LOOKED_AT
             if seen.whole:
                 with contextlib.suppress(*_DECODING_ERRORS):
-                    seen.add(record)
-            yield record, sample_id, problem if unreadable is None else ("unreadable", unreadable)
+                    seen.add(record, problem and problem[1])
+            yield record, sample_id, problem
         if not (is_fieldless and kinds.keys().isdisjoint(fields.whole(seen.fields))):
             added.outcomes[side][WITH_FIELDS] += 1
         # Messages need only the first sample_id, so the records are not kept.
@@ -326,7 +327,7 @@ class Scorer:
         known = added.seen[GROUND_TRUTH].fields
         for column in columns:
             if all_columns and truths and column in absent and column not in known:
-                raise ValueError(no_column("ground_truth", column, list(known)))
+                raise ValueError(no_column("ground_truth", column, list(known), self._fields(GROUND_TRUTH)))
 
     def _score(
         self,

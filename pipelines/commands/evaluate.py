@@ -205,8 +205,8 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     size, count = sum(file.size for file in files), first.read
     records = count_of(count, "record") if first.whole else f"{count:,} and more records"
     yield f"{label}: {count_of(len(files), 'file')}, {size:,} bytes, {records}"
-    if not first.records:
-        reason = first.unreadable or first.problem
+    if not first.read:
+        reason = first.unreadable
         yield InputProblem(f"{label}: none of the first records can be read{reason and f': {reason}'}")
         return
     if first.unreadable:
@@ -222,14 +222,16 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     ):
         if names:
             yield f"  {what}: {names}"
+    if not first.by_id:
+        told = f"{first.problem}{inputs.columns[side].fields.dotted(first.fields)}"
+        yield InputProblem(f"{label}: all of the first {count:,} records would be rejected: {told}")
+        return
     if first.rejected:
         yield f"  {first.rejected} of the first records would be rejected, such as {first.problem}"
     if first.duplicates and not inputs.columns[side].repeats:
         number, example = len(first.duplicates), first.duplicates[0]
         remedy = f"; {SCORE_ALL}" if REPEAT in first.fields and side != GROUND_TRUTH else ""
         yield f"  {number} of the first records would be left out as duplicates, such as {example}{remedy}"
-    if not first.by_id:
-        yield InputProblem(f"{label}: no record has a sample_id that can be used: {first.problem}")
     if (mismatch := other_records(inputs, side, first)) is not None:
         yield InputProblem(mismatch)
     elif not present and side == GROUND_TRUTH:

@@ -133,17 +133,17 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
     """
     for file in {file.side: file for file in reversed(inputs.files)}.values():
         known_fields(file, inputs.columns[file.side].fields)
-    truths, known = inputs.files_of(GROUND_TRUTH), dict[str, int]()
+    truths, known, mapped = inputs.files_of(GROUND_TRUTH), dict[str, int](), inputs.columns[GROUND_TRUTH].fields
     for file in truths:
         missing = [column for column in inputs.more_columns if column not in known]
         if not missing:
             return ()
-        fields = known_fields(file, inputs.columns[GROUND_TRUTH].fields)
+        fields = known_fields(file, mapped)
         if fields is None:
             known |= preview([file], inputs.columns[GROUND_TRUTH], inputs.limits).fields
             return tuple(
                 f"the first ground-truth records have no column {column}{nearest(column, list(known))}, "
-                f"only {listed(known)}"
+                f"only {listed(known)}{mapped.dotted(known)}"
                 for column in missing
                 if known and column not in known
             )
@@ -151,7 +151,7 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
     missing = [column for column in inputs.more_columns if column not in known]
     if missing:
         others = f" and the {len(truths) - 1} other ground-truth files" if len(truths) > 1 else ""
-        raise InputProblem(no_column(f"{truths[0].path}{others}", missing[0], list(known)))
+        raise InputProblem(no_column(f"{truths[0].path}{others}", missing[0], list(known), mapped))
     return ()
 
 

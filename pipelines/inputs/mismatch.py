@@ -13,7 +13,7 @@ import msgspec
 from ...metrics.benchmark import record_fields
 from ...metrics.common.text import ALIKE, nearest, truncated
 from ...metrics.registry import usable_benchmarks
-from ...transforms.io.field_map import KeyOnly
+from ...transforms.io.field_map import FieldMap, KeyOnly
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
 from ..config.settings import Configuration, predictions_of
 
@@ -97,10 +97,11 @@ def record_type(inputs: RecordSides, side: int) -> type[msgspec.Struct]:
 def other_records(inputs: RecordSides, side: int, first: FirstRecords, certain: bool = False) -> str | None:
     """Returns one line that says that no record of a side has a field of the benchmark; None if one may.
 
-    first: the first records of the side. certain: whether the other records are known to have none either.
+    Also if all are rejected: the reason for that may hide the fields. first: the first records of the side. certain:
+    whether the other records are known to have none either.
     """
     benchmark, fields = inputs.configuration.benchmark.name, record_fields(record_type(inputs, side))
-    if not first.records or first.fields.keys() & fields.keys():
+    if first.rejected == first.read or first.fields.keys() & fields.keys():
         return None
     others = {name: count for name, count in first.fields.items() if name != "sample_id"}
     none = "no record has" if certain or first.whole else f"none of the first {first.records:,} records has"
@@ -135,11 +136,14 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     return f"no predicted sample_id is in the ground truth{example}; {remedy}"
 
 
-def no_column(where: str, column: str, known: Sequence[str]) -> str:
-    """Returns the message that a column of the slices or the cluster is missing. known: the existing columns."""
+def no_column(where: str, column: str, known: Sequence[str], fields: FieldMap) -> str:
+    """Returns the message that a column of the slices or the cluster is missing.
+
+    known: the existing columns. fields: their places.
+    """
     within = column.partition(".")[0]
     is_nested = within in known and not any(each.startswith(f"{within}.") for each in known)
-    hint = f"; name the value in {within} under fields" if is_nested else nearest(column, known)
+    hint = f"; name the value in {within} under fields" if is_nested else fields.dotted(known) or nearest(column, known)
     return f"{where}: there is no column {column}, only {shown_names(known)}{hint}"
 
 
@@ -155,7 +159,10 @@ def _unfound(inputs: RecordSides, side: int, fields: Collection[str], names: Col
     No record has one of these fields.
     """
     system = None if side == GROUND_TRUTH else inputs.systems[side]
-    places = {name: ".".join(path) for name, path in inputs.configuration.fields_of(system).paths}
+    mapped = inputs.configuration.fields_of(system)
+    if hint := mapped.dotted(names):
+        return hint
+    places = {name: ".".join(path) for name, path in mapped.paths}
     absent = [place for name, place in places.items() if name in fields and place not in names]
     return f"; none has {shown_names(absent)}, which fields names{nearest(absent[0], names)}" if absent else ""
 

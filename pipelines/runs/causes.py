@@ -221,4 +221,7 @@ def _no_score(
     ]
     listed = ", ".join(counts) or "no sample has a prediction"
     cause = most_frequent(causes, name, ("ground_truth", name)) or most_frequent(causes, name, (name,), ("duplicate",))
-    return f"the {predictions_of(name)}: nothing was scored: {listed}{most_often(cause)}; see {rejected}"
+    sides = ((None, GROUND_TRUTH), (name, number))
+    hints = (inputs.configuration.fields_of(each).dotted(inputs.first_records(side).fields) for each, side in sides)
+    told = f"{listed}{most_often(cause)}{next(filter(None, hints), '')}"
+    return f"the {predictions_of(name)}: nothing was scored: {told}; see {rejected}"

@@ -105,6 +105,23 @@ class FieldMap:
             return functools.reduce(_inner_value, self.path_of(field), columns)
         return None
 
+    def dotted(self, columns: Collection[str]) -> str:
+        """Returns a hint if a path leads nowhere in `columns`, as it is the name of one with its dots; else nothing."""
+        for _, path in self.paths:
+            name = ".".join(path)
+            if path[0] not in columns and name in columns:
+                escaped = re.sub(r"[.\\]", r"\\\g<0>", name)
+                return f"; a column is called {name}: write {escaped} under fields"
+        return ""
+
+    def id_of_json(self, text: bytes) -> str:
+        """Returns the sample_id of a record of JSON in which another path leads nowhere; empty if it has none."""
+        columns: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=_OBJECT)
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            sample_id = self.sample_id(self.find(SAMPLE_ID, columns))
+            return sample_id if isinstance(sample_id, str) else ""
+        return ""
+
     def id_column(self) -> str:
         """Returns the column at the top of a file that holds the sample_id."""
         return self.path_of(SAMPLE_ID)[0]
@@ -222,7 +239,7 @@ _KEY_ONLY = msgspec.json.Decoder(KeyOnly)
 def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
     """Returns the sample_id of a JSON record, and the record under the names of the benchmark.
 
-    Also why it is rejected, as cause and message. The sample_id is empty if it cannot be read.
+    Also why it is rejected, as cause and message. The sample_id is empty if it cannot be read, or is not valid.
     """
     try:
         text = fields.of_json(text)
@@ -232,11 +249,11 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
             return "", text, ("unreadable", f"a record must be a JSON object on one line, not `{expected[1]}`")
         return "", text, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
     except NoObject as error:
-        return "", text, ("unreadable", str(error))
+        return fields.id_of_json(text), text, ("unreadable", str(error))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return "", text, ("unreadable", not_json(text, error))
     problem = wrong_length(sample_id)
-    return sample_id, text, None if problem is None else ("no_sample_id", problem)
+    return (sample_id, text, None) if problem is None else ("", text, ("no_sample_id", problem))
 
 
 def not_json(text: bytes, error: Exception) -> str:

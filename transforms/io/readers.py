@@ -324,7 +324,9 @@ def schema_of(file: SourceFile) -> Any:
 def check_columns(place: str, names: Sequence[str], fields: FieldMap) -> None:
     """Raises InputProblem if no column has the sample_id, or two have one name. place: what the problem names first."""
     if fields.id_column() not in names:
-        raise InputProblem(f"{place}: there is no column {fields.id_column()}, only {listed(names)}")
+        raise InputProblem(
+            f"{place}: there is no column {fields.id_column()}, only {listed(names)}{fields.dotted(names)}"
+        )
     if problem := same_name(names):
         raise InputProblem(f"{place}: {problem}")
 

@@ -14,6 +14,7 @@ import pytest
 
 import beamscore
 from tests.runs import command, write_lines
+from tests.tables import write_delimited
 from tests.transforms.samples import store
 
 TRUTHS: list[dict[str, Any]] = [{"sample_id": n, "text": "x" * n, "kind": n % 2} for n in range(4)]
@@ -161,6 +162,23 @@ def test_an_empty_or_wrong_corpus_is_warned_of() -> None:
                 (found,) = beamscore.evaluate("toy", *sides, replicates=0).warnings
             assert [(str(each.message), each.filename) for each in caught] == [(found, __file__)]
             assert found.startswith(line)
+
+
+def test_why_paths_lead_nowhere_is_told_alike_in_every_form(tmp_path: Path) -> None:
+    rows, whole = [{"id": n, "a.id": n, "out": "```json"} for n in range(4)], {"sample_id": "id", "text": "out"}
+    writers: Any = {"jsonl": write_lines, "csv": write_delimited, "parquet": store}
+    files = [str(write(tmp_path / f"p.{ending}", rows)) for ending, write in writers.items()]
+    told = "nothing was scored: 4 prediction records rejected; most often: best must be in a JSON object, found text"
+    for form in (rows, pa.Table.from_pylist(rows), *files):
+        truths: Any = FILES[0] if isinstance(form, str) else TRUTHS
+        with pytest.warns(UserWarning, match=told):
+            found = beamscore.evaluate("toy", truths, form, fields={"predictions": {**whole, "text": "out.best"}})
+        assert [each.sample_id for each in found.rejected] == ["0", "1", "2", "3"]
+        # The name of a column may have dots. The columns of JSONL are known only to warnings of the command.
+        for field in ("sample_id", "text", *(["kind"] if form != files[0] else [])):
+            fields = {"ground_truth": {**whole, field: "a.id"}, "predictions": whole}
+            with pytest.raises((UserWarning, ValueError), match=r"; a column is called a\.id: write a\\\.id under fie"):
+                beamscore.evaluate("toy", form, form, fields=fields, slices=["kind"] if field == "kind" else [])
 
 
 def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length() -> None:

@@ -100,12 +100,16 @@ def test_metrics_without_a_value_are_refused_if_all_is_scored(folder: Path, monk
 
 NO_ID = "predictions: no predicted sample_id is in the ground truth"
 NO_FIELD = "predictions: no record has a field that toy reads, text; they have"
+ALL_REJECTED = "predictions: all of the first 30 records would be rejected: named-p.jsonl:1:"
+ID = "--set fields.predictions.sample_id=id"
 UNREAD = "the run reads no such field"
 REFUSED = {
-    "t.jsonl named-p.jsonl": f"{NO_FIELD} id, out; name",
+    "t.jsonl named-p.jsonl": f"{ALL_REJECTED} sample_id must be ",
+    "t.jsonl named-p.jsonl --set fields.predictions.text=id.best": f"{ALL_REJECTED} best must be in a JSON object, ",
+    f"t.jsonl named-p.jsonl {ID}": f"{NO_FIELD} id, out; name",
     "t.jsonl p.jsonl --set fields.predictions.text=txt": f"{NO_FIELD} only a sample_id; none has txt, which",
-    "t.jsonl named-p.jsonl --set fields.predictions.text=oot": f"{NO_FIELD} id, out; none has oot, which fields names "
-    "(did you mean out?)\n",
+    f"t.jsonl named-p.jsonl {ID} --set fields.predictions.text=oot": f"{NO_FIELD} id, out; none has oot, which fields "
+    "names (did you mean out?)\n",
     "t.jsonl p.jsonl --set fields.prediction.text=x": "fields.prediction: there is no such side (did",
     "t.jsonl p.jsonl --set fields.predictions.txt=x": f"fields.predictions.txt: {UNREAD} (did you mean text?); "
     "allowed: sample_id, text, repeat\n",
@@ -125,8 +129,6 @@ def test_what_the_run_would_refuse_is_refused(folder: Path) -> None:
     for line, problem in REFUSED.items():
         code, _, stderr = check(*line.split())
         assert (code, f"beamscore: {problem}" in stderr) == (2, True), stderr
-    # A side may have both faults.
-    assert "beamscore: predictions: no record has a sample_id that can be used" in check("t.jsonl", "named-p.jsonl")[2]
 
 
 def test_fields_of_slices_clusters_repeats_and_pictures_may_have_other_names(folder: Path) -> None:

@@ -163,7 +163,7 @@ def test_an_empty_side_is_told_and_of_many_records_the_first_are_looked_at(tmp_p
     assert doubts("chart", charts, empty) == [f"predictions of ours: there is no record in {empty}"]
     assert doubts("chart", empty, charts) == [f"ground truth: there is no record in {empty}"]
     # Names of unknown origin are shown on one line.
-    odd = write_lines(tmp_path / "odd.jsonl", [dict.fromkeys(["a b", "", " a\n", "x" * 41, *"01234"], 1)])
+    odd = write_lines(tmp_path / "odd.jsonl", [dict.fromkeys(["sample_id", "a b", "", " a\n", "x" * 41, *"01234"], 1)])
     shown = f"; they have a b, '', ' a\\n', {'x' * 40}…, 0, 1, 2, 3 and 1 more; name them under fields "
     assert shown in doubts("traffic_rules", charts, odd)[1]
     assert other_ids(None, "b").startswith("no predicted sample_id is in the ground truth; give both sides the same ")
