@@ -35,10 +35,10 @@ REMEDIES: dict[Cause, str] = {
     "no_sample_id": "give each record a sample_id, or name its field under fields",
     "no_repeat": "give each prediction a repeat, or name its field under fields",
     "too_large": "write smaller records, or raise the limit under limits",
-    "too_deep": "write flatter records, or raise limits.depth",
+    "too_deep": "write records of fewer arrays and levels; limits.depth sets the levels",
     "duplicate": "give each record a sample_id of its own",
     "unmatched": "give both sides the same ids, or name their field under fields",
-    "invalid": "write the fields as the page of the benchmark says, or name them under fields",
+    "invalid": "see the page of the benchmark, and name fields with other names under fields",
     "failed": "look at the sample, or leave it out",
 }
 
