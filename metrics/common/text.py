@@ -64,11 +64,13 @@ def quoted(text: str) -> str:
 def nearest(name: str, known: Iterable[str], cutoff: float = RELATED) -> str:
     """Returns a hint at the most similar known name, or an empty string if none is as similar as `cutoff`, up to 1.
 
-    >>> nearest("charts", ["chart", "formula"])
-    ' (did you mean chart?)'
+    Of several, one that begins with the name is preferred, as what was meant may be abbreviated.
+
+    >>> nearest("min", ["margin", "minimum"])
+    ' (did you mean minimum?)'
     """
-    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
-    return f" (did you mean {close[0]}?)" if close else ""
+    close = difflib.get_close_matches(name, sorted(known), n=5, cutoff=cutoff)
+    return f" (did you mean {max(close, key=lambda each: each.startswith(name))}?)" if close else ""
 
 
 def character_error_rate(truth: str, predicted: str) -> float:

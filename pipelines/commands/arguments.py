@@ -266,6 +266,12 @@ COMMANDS = {
 """Each command: its help text and its options. The options of a list exclude each other."""
 
 
+def flags_of(command: str) -> list[str]:
+    """Returns the options of a command, such as `--output`."""
+    groups = [each if isinstance(each, list) else [each] for each in COMMANDS[command][1]]
+    return ["--help", "--verbose", *(name for group in groups for name, _ in group if name.startswith("--"))]
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Keeps each command on one line: argparse ignores the double indent of commands when it computes the width."""
 

@@ -20,7 +20,7 @@ from typing import Any
 from ...metrics.common.text import nearest
 from ...transforms.process import quiet_root_logger
 from ..config.errors import UsageError, as_usage_error
-from .arguments import COMMANDS, configuration_of, parser
+from .arguments import COMMANDS, configuration_of, flags_of, parser
 from .messages import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, say, show_log, signals, stop_output
 
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
@@ -78,7 +78,7 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
 
     run = _function(parsed.command)
     with launch.run_in_this_process(), own_temporary_folder():
-        options = launch.beam_options(rest)
+        options = launch.beam_options(rest, flags_of(parsed.command))
         launch.quiet_workers(options, parsed.verbose)
         FileSystems.set_options(options)
         check_reachable(each for each in arguments if each not in rest)

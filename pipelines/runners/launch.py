@@ -19,7 +19,7 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 
-from ...metrics.common.text import nearest
+from ...metrics.common.text import ALIKE, nearest
 from ...transforms.beam_internals import (
     file_system_options_restored,
     local_runner,
@@ -47,10 +47,11 @@ def run_in_this_process() -> Iterator[None]:
         yield
 
 
-def beam_options(flags: Sequence[str]) -> PipelineOptions:
+def beam_options(flags: Sequence[str], ours: Sequence[str] = ()) -> PipelineOptions:
     """Returns the options of the Beam pipeline for `flags`.
 
-    Raises UsageError if Beam has no such option: it would ignore a mistyped flag.
+    ours: the options of the command, for hints. Raises UsageError if Beam has no such option: it would ignore a
+    mistyped flag.
     """
     parser = option_parser()
     try:
@@ -59,7 +60,8 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown:
         given = unknown[0].partition("=")[0]
-        hint = nearest(given, [name for name in (*option_names(parser), *OWN_FLAGS) if name != given])
+        known = [name for name in (*option_names(parser), *ours) if name != given]
+        hint = nearest(given, ours, ALIKE) or nearest(given, known)
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
     options = PipelineOptions(list(flags))
     _name_runner(options.view_as(StandardOptions))
@@ -92,7 +94,6 @@ def _name_runner(options: StandardOptions) -> None:
 NOT_FOR_US = ("BundleBasedDirectRunner",)
 """Runners of Beam that cannot split a file."""
 CLUSTER_WORKER = "beamscore.pipelines.runners.cluster_worker"
-OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 
 def is_local(options: PipelineOptions) -> bool:

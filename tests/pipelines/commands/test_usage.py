@@ -65,6 +65,8 @@ USAGE = {
     "evaluate my_metric.py": "the benchmark my_metric.py: give its class too, as my_metric.py:CLASS",
     "benchmarks tox": "there is no benchmark tox (did you mean toy?); there are ",
     "EVALUATE --slices a": "--slices: neither beamscore nor Beam knows this option (did you mean --slice?)",
+    "GATE --baselines x": "--baselines: neither beamscore nor Beam knows this option (did you mean --baseline?)",
+    "EVALUATE --runer x": "--runer: neither beamscore nor Beam knows this option (did you mean --runner?)",
     "EVALUATE --direct_num_worker=2": "--direct_num_worker=2: neither beamscore nor Beam knows this option (did you "
     "mean --direct_num_workers?)",
     "EVALUATE --direct_num_workers=many": "--direct_num_workers=many: argument --direct_num_workers",

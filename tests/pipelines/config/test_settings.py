@@ -127,7 +127,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY, ("missing",), "--set missing: must be KEY=VALUE, such as --set protocol=released"),
         (TOY, ("slices=[",), "--set slices=[: the value is not YAML: "),
         (TOY + "missing: wrong", ("missing.x=1",), "--set missing.x=1: missing is not a group of keys"),
-        (TOY, ("gates.task1.f1.minimun=1",), "gates.task1.f1.minimun: unknown key (did you mean minimum?); all"),
+        (TOY, ("gates.task1.f1.min=1",), "gates.task1.f1.min: unknown key (did you mean minimum?); all"),
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
         (TOY, ("slices=" + "[" * 600,), "--set slices=" + "[" * 73 + "…: the value is not YAML: a value is not what"),
         (TOY, ("=1",), "--set =1: must be KEY=VALUE"),
