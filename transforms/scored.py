@@ -222,7 +222,7 @@ class BatchDecoder:
         slice_values: tuple[Any, ...] | None = None
         try:
             # First what is known of the sample even if its ground truth is no record of the benchmark.
-            cells = tuple(map(json_value, self._columns.read(sample.truth)))
+            cells = tuple(map(json_value, self._columns.read(sample.truth), self._column_names))
             values = cells[: len(plan.slicing.columns)]
             slices, slice_values = plan.slicing.of(values), values
             if plan.cluster is not None:
@@ -246,7 +246,7 @@ class BatchDecoder:
             yield DecodedSample(Pair(sample_id, truth, prediction), unscored, sample.truth, record)
 
 
-def json_value(value: Any) -> Any:
+def json_value(value: Any, column: str) -> Any:
     """Returns a value of a column by which samples are grouped: 7.0 is 7, NaN null, and a date or a key of a map text.
 
     Raises ValueError for an infinite number, TypeError for what JSON does not have.
@@ -256,7 +256,7 @@ def json_value(value: Any) -> Any:
     try:
         return with_integers(msgspec.json.decode(record_json({"value": value}, scored=()))["value"])
     except msgspec.DecodeError as error:
-        raise ValueError("a column of slices, clusters or groups has an infinite number") from error
+        raise ValueError(f"the column {column}, by which samples are grouped, has an infinite number") from error
 
 
 def status_counts(status: Status, prediction_status: str | None) -> dict[str, int]:

@@ -88,7 +88,7 @@ class SplitPlan:
 
     def split_of(self, record: Mapping[str, Any]) -> str:
         """Returns the part of a record; raises the errors of json_value."""
-        value = json_value(record.get(self.group)) if self.group else None
+        value = json_value(record.get(self.group), self.group) if self.group else None
         return self.part(f"sample:{record['sample_id']}" if value is None else f"group:{value_text(value)}")
 
     def part(self, group: str) -> str:

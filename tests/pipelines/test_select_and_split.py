@@ -221,6 +221,7 @@ def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
     pq.write_table(pa.table({"sample_id": ["a", "b"], "page": [math.inf, math.nan]}), tmp_path / "t.parquet")
     assert command("split", "toy", *flags, "--group", "page", "--folds", "1000", "--column", "fold")[0] == 1
     assert pq.read_table(tmp_path / "o.parquet")["fold"].to_pylist() == [part("sample:b", folds(1000), purpose="fold")]
+    assert b"the column page, by which " in (tmp_path / "o.parquet.rejected.jsonl").read_bytes()
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
