@@ -33,7 +33,16 @@ from ..config.errors import UsageError, as_input_errors, error_line
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
 from ..inputs.inputs import Inputs
-from ..inputs.mismatch import FirstRecords, other_ids, other_records, record_type, shown_name, shown_names, side_label
+from ..inputs.mismatch import (
+    FirstRecords,
+    all_rejected,
+    other_ids,
+    other_records,
+    record_type,
+    shown_name,
+    shown_names,
+    side_label,
+)
 from ..runners import launch
 from ..runs.causes import SCORE_ALL, stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
@@ -222,9 +231,8 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     ):
         if names:
             yield f"  {what}: {names}"
-    if not first.by_id:
-        told = f"{first.problem}{inputs.columns[side].fields.dotted(first.fields)}"
-        yield InputProblem(f"{label}: all of the first {count:,} records would be rejected: {told}")
+    if (problem := all_rejected(inputs, side, first)) is not None:
+        yield InputProblem(problem)
         return
     if first.rejected:
         yield f"  {first.rejected} of the first records would be rejected, such as {first.problem}"

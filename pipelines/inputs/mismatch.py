@@ -110,6 +110,15 @@ def other_records(inputs: RecordSides, side: int, first: FirstRecords, certain: 
     return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {shown_names(fields)}; {has}"
 
 
+def all_rejected(inputs: RecordSides, side: int, first: FirstRecords) -> str | None:
+    """Returns one line that says why the first records of a side would be rejected; None if one would not."""
+    if first.rejected < max(1, first.read):
+        return None
+    system = None if side == GROUND_TRUTH else inputs.systems[side]
+    told = f"{first.problem}{inputs.configuration.fields_of(system).dotted(first.fields)}"
+    return f"{side_label(inputs, side)}: all of the first {first.read:,} records would be rejected: {told}"
+
+
 def no_record(inputs: RecordSides, side: int) -> str:
     """Returns one line that says that a side is empty."""
     settings = inputs.configuration.settings
@@ -118,12 +127,13 @@ def no_record(inputs: RecordSides, side: int) -> str:
 
 
 def doubtful_sides(inputs: RecordSides) -> list[str]:
-    """Returns a line for each side that is empty, or has no field of the benchmark in its first records."""
+    """Returns a line for each side that is empty, or of whose first records all are rejected or none has a field."""
     lines = []
     for side in (GROUND_TRUTH, *range(len(inputs.systems))):
         first = inputs.first_records(side)
         is_empty = first.whole and not first.records and not first.rejected
-        lines.append(no_record(inputs, side) if is_empty else other_records(inputs, side, first))
+        doubt = all_rejected(inputs, side, first) or other_records(inputs, side, first)
+        lines.append(no_record(inputs, side) if is_empty else doubt)
     return [line for line in lines if line is not None]
 
 

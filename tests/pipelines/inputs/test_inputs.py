@@ -162,6 +162,9 @@ def test_an_empty_side_is_told_and_of_many_records_the_first_are_looked_at(tmp_p
     charts, empty = CORPORA / "chart" / "ground_truth.jsonl", write_lines(tmp_path / "empty.jsonl", [])
     assert doubts("chart", charts, empty) == [f"predictions of ours: there is no record in {empty}"]
     assert doubts("chart", empty, charts) == [f"ground truth: there is no record in {empty}"]
+    broken = write_lines(tmp_path / "broken.jsonl", [b"{", b"["])
+    (told,) = doubts("chart", broken, charts)
+    assert told.startswith(f"ground truth: all of the first 2 records would be rejected: {broken}:1: this is not JSON")
     # Names of unknown origin are shown on one line.
     odd = write_lines(tmp_path / "odd.jsonl", [dict.fromkeys(["sample_id", "a b", "", " a\n", "x" * 41, *"01234"], 1)])
     shown = f"; they have a b, '', ' a\\n', {'x' * 40}…, 0, 1, 2, 3 and 1 more; name them under fields "
