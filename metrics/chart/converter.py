@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 import msgspec
 
 from ..benchmark import error_text
-from ..converter import Converter, Part, UnreadableSource, read_json, stem_of
+from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.
@@ -51,15 +51,9 @@ class ChartConverter(Converter):
         """
         annotations = [part for part in parts if part.role == "json"]
         images = [part for part in parts if part.role == "images"]
-        for same in (annotations, images):
-            if len(same) > 1:
-                raise UnreadableSource(f"two files are named {key!r}: {same[0].path} and {same[1].path}")
-        if not annotations:
-            return
-        record = _without_inputs(annotations[0])
-        if images:
-            record["image"] = msgspec.json.decode(images[0].content)
-        yield {**record, "sample_id": key}
+        size = {"image": msgspec.json.decode(only_part(key, images).content)} if images else {}
+        if annotations:
+            yield {**_without_inputs(only_part(key, annotations)), **size, "sample_id": key}
 
 
 def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:

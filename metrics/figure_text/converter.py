@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import IO, Any, BinaryIO, ClassVar
 
 from ..benchmark import error_text
-from ..converter import Converter, Part, UnreadableSource
+from ..converter import Converter, Part, UnreadableSource, only_part
 from .records import DIFFICULTIES, MAX_COORDINATE
 
 DONT_CARE = "###"
@@ -94,11 +94,7 @@ class FigureTextConverter(Converter):
 
         Raises UnreadableSource if two files are of the same image, or a line does not have the layout of its role.
         """
-        if len(parts) != 1:
-            raise UnreadableSource(
-                f"{len(parts)} files are of the image {key}: {', '.join(part.path for part in parts)}"
-            )
-        (part,) = parts
+        part = only_part(key, parts)
         if part.path.lower().endswith(".zip"):
             part = replace(part, path=f"{part.path}: {key}")
         yield {"sample_id": key, "regions": list(regions_of(part))}

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
-from ..converter import Converter, Part, UnreadableSource, read_json
+from ..converter import Converter, Part, UnreadableSource, only_part, read_json
 from .records import Name
 
 MAX_FILE_BYTES = 16 << 20
@@ -54,10 +54,7 @@ class TrafficRulesConverter(Converter):
 
         Raises UnreadableSource if the clip has several files, or the file does not have the layout.
         """
-        if len(parts) != 1:
-            paths = " and ".join(part.path for part in parts[:2])
-            raise UnreadableSource(f"the clip {key} has {len(parts)} files, such as {paths}; each clip has one")
-        part = parts[0]
+        part = only_part(key, parts)
         yield {"sample_id": key, "rules": [_rule(part.role, *item) for item in _labeled(part).items()]}
 
 

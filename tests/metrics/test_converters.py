@@ -290,10 +290,10 @@ def test_what_cannot_be_read_is_refused_by_file_and_place(
 
 def test_a_sample_has_one_file_of_a_kind() -> None:
     for name, role, paths, content, message in [
-        ("chart", "json", ("one/a.x", "two/a.y"), b"{}", r"two files are named 'a': one/a\.x and two/a\.y"),
-        ("chart", "images", ("one/a.x", "two/a.y"), PNG, r"two files are named 'a': one/a\.x and two/a\.y"),
-        (*TEXT[:2], ("a/gt_1.txt", "b/gt_1.txt"), b"", r"2 files are of the image 1: a/gt_1\.txt, b/gt_1\.txt"),
-        (*CLIP[:2], ("a/c/label.json", "c.json"), b"{}", r"clip c has 2 files, such as a/c/label\.json and c\.json"),
+        ("chart", "json", ("one/a.x", "two/a.y"), b"{}", r"'a' comes 2 times: one/a\.x \(json\), two/a\.y \(json\)"),
+        ("chart", "images", ("one/a.x", "two/a.y"), PNG, r"'a' comes 2 times: one/a\.x \(images\), two/a\.y \(\w+\)"),
+        (*TEXT[:2], ("a/gt_1.txt", "b/gt_1.txt"), b"", r"'1' comes 2 times: a/gt_1\.txt \(\w+\), b/gt_1\.txt"),
+        (*CLIP[:2], ("a/c/label.json", "c.json"), b"{}", r"'c' comes 2 times: a/c/label\.json \(\w+\), c\.json"),
     ]:
         with pytest.raises(UnreadableSource, match=message):
             convert(name, *((role, path, content) for path in paths))

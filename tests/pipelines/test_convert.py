@@ -137,7 +137,7 @@ def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_pat
     told = {
         "list.json": "not a JSON object",
         "chart 0.json.gz": "Truncated compressed stream",
-        "chart 1.png": "two files are named 'chart 1'",
+        "chart 1.png": "sample 'chart 1' comes 2 times",
         "chart 2.json": "chart 2.json: none of the files given as images is of 'chart 2'",
     }
     errors = rejected(output)
