@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class SumTable:
     names: tuple[str, ...]
     wholes: IntArray
     fractions: IntArray
-    corpus: tuple[tuple[str, float], ...] = ()
+    corpus: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: Sequence[Sums]) -> SumTable:
@@ -89,8 +89,8 @@ class SumTable:
 
     def __getitem__(self, name: str) -> FloatArray | float:
         """Returns the sums under `name` as the nearest floats [R]; zeros if nothing was added."""
-        if name in self._same:
-            return self._same[name]
+        if name in self.corpus:
+            return self.corpus[name]
         place = self.places.get(name)
         return np.zeros(len(self)) if place is None else self.floats[place]
 
@@ -101,7 +101,7 @@ class SumTable:
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
-        table = replace(self, corpus=tuple((name, other[name]) for name in names))
+        table = replace(self, corpus={name: other[name] for name in names})
         vars(table).update(floats=self.floats, places=self.places)
         return table
 
@@ -153,10 +153,6 @@ class SumTable:
     def places(self) -> dict[str, int]:
         """The index of each name."""
         return {name: place for place, name in enumerate(self.names)}
-
-    @cached_property
-    def _same(self) -> dict[str, float]:
-        return dict(self.corpus)
 
 
 @dataclass(frozen=True, slots=True)
