@@ -56,8 +56,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
                 raise MemoryError(str(error)) from error
             raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
         right = self._right_readings(figure)
-        statistics = _prediction_statistics(figure) | outcome.statistics
-        statistics |= _word_statistics(figure, members, right) | outcome.agreement
+        statistics = _prediction_statistics(figure) | outcome.statistics | _word_statistics(figure, members, right)
         return SampleScore(
             statistics=statistics,
             metrics=headline_values(Counter(statistics), self.options),

@@ -58,7 +58,6 @@ class FigureOutcome(NamedTuple):
     """
 
     statistics: dict[str, int]
-    agreement: dict[str, int]
     whole: CareResult
     dropped: tuple[dict[int, str], dict[int, str]]
     unmeasurable: Collection[int]
@@ -85,13 +84,13 @@ def score_figure(
         statistics["detection.outside"] = outside
     near = in_agreement(both.overlaps, options.agreement_overlap)
     agreeing = [each for each in near if equal_text(both.texts, each[0], each[2])]
-    agreement = {
+    statistics |= {
         f"agreement.{what}": len(agreeing_pairs)
         for what, candidates in (("location", near), ("text", agreeing))
         if (agreeing_pairs := largest_pairing(candidates, whole.care, whole.dont_care, budget))
     }
     unmeasurable = both.dropped[1].keys() - whole.dont_care if options.counts_unmeasurable else ()
-    return FigureOutcome(statistics, agreement, whole, both.dropped, unmeasurable)
+    return FigureOutcome(statistics, whole, both.dropped, unmeasurable)
 
 
 def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
