@@ -121,7 +121,7 @@ class _Writer:
         """Writes a command with its arguments; marks it if it has ink around them. Returns the index after them."""
         tokens, pieces = self._tokens, self.pieces
         if token in commands.PHANTOMS:
-            end = self._group(at + 1) if tokens[at + 1 : at + 2] == ["{"] else at + 1
+            end = closing(tokens, at + 1) + 1 if tokens[at + 1 : at + 2] == ["{"] else at + 1
             pieces += tokens[at:end]
             return end
         if token in commands.OPTIONAL_THEN_ONE:
@@ -130,7 +130,7 @@ class _Writer:
             return self._span(at)
         start = end = at + 1
         for _ in range(2 if token in _OVER_AND_UNDER | commands.STACKS else 1):
-            end = self._group(end)
+            end = closing(tokens, end) + 1
         has_ink = token in commands.MARKS or token in _OVER_AND_UNDER
         # If both are in braces, TeX sets a subscript to the right of the mark, not below it.
         apart = token in commands.MARKS and tokens[end : end + 1] == ["_"] and token != "\\underbrace"
@@ -140,10 +140,6 @@ class _Writer:
         self.write(start, end)
         pieces += ["}"] * apart
         return self._close(end) if has_ink else end
-
-    def _group(self, at: int) -> int:
-        """Returns the index after the group that starts at `at`; raises Unbalanced if there is none."""
-        return closing(self._tokens, at) + 1 if at < len(self._tokens) else closing(["}"], 0)
 
     def _open(self, token: str) -> None:
         self.pieces.append(f"{MARK}{{{len(self.labels)}}}")
@@ -182,7 +178,7 @@ class _Writer:
             self.write(start + 1, end, braced=True)
             self.pieces.append("}]")
             start = end + 1
-        end = self._group(start)
+        end = closing(self._tokens, start) + 1
         self.write(start, end)
         return self._close(end)
 
@@ -193,13 +189,13 @@ class _Writer:
         """
         tokens, start = self._tokens, at + 1
         for _ in range(2):
-            start = self._group(after_option(tokens, start))
+            start = closing(tokens, after_option(tokens, start)) + 1
         start = after_option(tokens, start)
         written = tokens[at:start]
         if not self._released:
             written = ["".join(f"{each} " if each[0] == "\\" and each[1:].isalpha() else each for each in written)]
         self.pieces += written
-        end = self._group(start)
+        end = closing(tokens, start) + 1
         self.write(start, end)
         return end
 

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings, strategies as st
 from beamscore.metrics.formula.latex.commands import sanitize, words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.parser import MAX_DEPTH
+from beamscore.metrics.formula.latex.token_markup import marked
 from tests.metrics.formula.samples import as_marked
 
 
@@ -196,6 +197,8 @@ def test_what_is_not_in_the_grammar_is_not_parsed() -> None:
     for text in (r"\frac { a", r"\sqrt { x", r"\hat", r"\frac", *spans):
         with pytest.raises(Unbalanced):
             normal_form(text)
+    with pytest.raises(Unbalanced, match="an argument is missing"):
+        marked(normal_form(r"\multicolumn{2}{c}", released=True), released=True)
 
 
 def test_a_control_character_is_a_blank() -> None:
