@@ -198,6 +198,4 @@ def expanded_percentile(
 
 
 def _logistic(x: float) -> float:
-    if x >= 0:
-        return 1 / (1 + math.exp(-x))
-    return math.exp(x) / (1 + math.exp(x)) if x > -700 else 0.0
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
