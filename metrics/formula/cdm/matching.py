@@ -187,11 +187,7 @@ def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64])
     counts, squares = agreeing.sum(axis=1).tolist(), (residuals**2).sum(axis=1).tolist()
     best, trial, limit = 0, 0, float(TRIALS)
     while trial < limit and squares[best] > 0:
-        if (
-            trial == 0
-            or counts[trial] > counts[best]
-            or (counts[trial] == counts[best] and squares[trial] < squares[best])
-        ):
+        if not trial or (counts[trial], -squares[trial]) > (counts[best], -squares[best]):
             best = trial
             limit = min(limit, _trials_needed(counts[best], count))
         trial += 1
