@@ -265,15 +265,9 @@ def _text(field: str) -> str:
 
 def _difficulty(rest: str) -> tuple[str, list[str]]:
     """Returns the text and the paper's difficulty labels after it, which are separated by commas, blanks or ; + | /."""
-    quoted = re.match(r'\s*"((?:[^"\\]|\\.)*)"\s*,?', rest)
-    if quoted:
-        text, tail = re.sub(r'\\(["\\])', r"\1", quoted[1]), rest[quoted.end() :]
-        labels = [label for label in _LABEL_SEPARATOR.split(tail.strip()) if label]
-        if not labels or any(label.lower() not in DIFFICULTIES for label in labels):
-            raise ValueError(f"the difficulty must be of {', '.join(DIFFICULTIES)}, not {tail!r:.60}")
-        return text, [label.lower() for label in labels]
-    fields = rest.split(",")
-    labels = []  # from the last to the first
+    quoted = re.match(r'\s*("(?:[^"\\]|\\.)*")\s*,?', rest)
+    fields = [quoted[1], rest[quoted.end() :]] if quoted else rest.split(",")
+    labels: list[str] = []  # from the last to the first
     while len(fields) > 1:
         last = [label.lower() for label in _LABEL_SEPARATOR.split(fields[-1].strip()) if label]
         if not last or any(label not in DIFFICULTIES for label in last):
@@ -282,4 +276,4 @@ def _difficulty(rest: str) -> tuple[str, list[str]]:
         fields.pop()
     if not labels:
         raise ValueError(f"the difficulty must come last, and be of {', '.join(DIFFICULTIES)}, not {rest!r:.60}")
-    return ",".join(fields).strip(), labels[::-1]
+    return _text(fields[0]) if quoted else ",".join(fields).strip(), labels[::-1]

@@ -264,7 +264,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
         for line in ("1,2,3,4,5,6,7,8,2", "1,2,3,4,5,6,7,8", "1 2,0")
     ),
     (*DETEXT, "1,2,3,4,5,6,7,8,0,DNA,tiny", "line 1: the difficulty must come last, and be of normal, small, "),
-    (*DETEXT, '1,2,3,4,5,6,7,8,0,"DNA"', "line 1: the difficulty must be of normal, small, "),
+    (*DETEXT, '1,2,3,4,5,6,7,8,0,"DNA"', "line 1: the difficulty must come last, and be of normal, small, "),
     *((*ZIP, content, r"gt\.zip: not a zip archive that can be read: ") for content in DAMAGED),
     (*ZIP, archive({"gt_img_1.txt": LARGE}), r"gt\.zip: gt_img_1\.txt: above 16777216 bytes"),
     (*ZIP, archive({"gt_1.txt": b"no numbers"}), r"gt\.zip: 1: line 1: four or eight coordinates of at most"),
