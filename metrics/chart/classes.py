@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -40,7 +40,7 @@ CLASSES_WITHOUT_TASKS = frozenset(["pie", "donut"])
 
 ElementKind = Literal["box", "scatter", "line", "bar"]
 """The kind of plot elements, which the name of a class contains; other charts have no measure in tasks 6 and 7."""
-ELEMENT_KINDS: tuple[ElementKind, ...] = ("box", "scatter", "line", "bar")
+ELEMENT_KINDS: tuple[ElementKind, ...] = get_args(ElementKind)
 
 
 def element_kind(task: str, chart_class: str) -> ElementKind | None:

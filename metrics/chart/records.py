@@ -7,7 +7,7 @@ Records without lists cannot be part of a cycle, so the garbage collector does n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -306,7 +306,7 @@ def identifier_text(identifier: Identifier) -> str | None:
 
 Protocol = Literal["published", "released"]
 TaskName = Literal["task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7"]
-ALL_TASKS: tuple[TaskName, ...] = ("task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7")
+ALL_TASKS: tuple[TaskName, ...] = get_args(TaskName)
 
 
 class Edition(NamedTuple):
