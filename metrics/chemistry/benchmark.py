@@ -18,7 +18,7 @@ from .draw import draw_lines
 from .latex_text import tokenize
 from .limits import EDITS_PER_STEP
 from .metrics import METRICS, SAMPLE_METRICS, accuracy
-from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .records import ChemistryOptions, ChemistryPrediction, ChemistryTruth
 
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
 """Matches a token between blanks; an ideographic space is a character, as in the text around molecules."""
@@ -74,15 +74,15 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 "structure_exact_match_molecules": int(structure) if has_molecules else None,
                 "token_accuracy": accuracy(errors, len(label)),
             },
-            details=ChemistryDetails(
-                [
-                    MoleculeVerdict(number, match.equal, match.difference)
+            details={
+                "molecules": [
+                    {"molecule": number, "equal": match.equal, "difference": match.difference}
                     for number, (_, _, match) in enumerate(comparison.pairs, start=1)
                 ],
-                comparison.text_difference is None,
-                comparison.text_difference,
-                [*comparison.problems],
-            ),
+                "text_equal": comparison.text_difference is None,
+                "text_difference": comparison.text_difference,
+                "prediction_problems": comparison.problems,
+            },
             coverage=in_fence(prediction.text) if prediction else {},
         )
 

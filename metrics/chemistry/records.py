@@ -1,4 +1,4 @@
-"""The records of the chemistry benchmark, its options, and the details that it reports for a sample."""
+"""The records of the chemistry benchmark, and its options."""
 
 from __future__ import annotations
 
@@ -39,20 +39,3 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     def compared(self, text: str) -> str:
         """Returns the text in the form in which the protocol compares texts."""
         return text if self.protocol == "released" else normalized(text)
-
-
-class MoleculeVerdict(msgspec.Struct, frozen=True):
-    """The verdict on one molecule, by its number in the line (from 1), and the difference if it is wrong."""
-
-    molecule: int
-    equal: bool
-    difference: str | None = None
-
-
-class ChemistryDetails(msgspec.Struct, frozen=True):
-    """The verdict on each molecule, the first difference of the text around them, and unreadable regions."""
-
-    molecules: list[MoleculeVerdict]
-    text_equal: bool
-    text_difference: str | None
-    prediction_problems: list[str]

@@ -152,7 +152,7 @@ def test_the_worst_lines_are_wrong_or_rejected_within_a_million_steps(name: str)
 def test_work_that_would_double_or_multiply_is_not_done() -> None:
     assert score(TOKENS, TOKENS, max_steps=STEPS_OF_TOKENS).metrics["token_accuracy"] == 1
     # 20,000 times 50,000 characters would be a gigabyte.
-    (problem,) = score(ETHANOL, SIDES["arguments of arguments"]).details.prediction_problems
+    (problem,) = score(ETHANOL, SIDES["arguments of arguments"]).details["prediction_problems"]
     assert "submolecules that write at most 100000 characters" in problem
 
 
@@ -191,7 +191,7 @@ def check_perfect(text: str, **options: Any) -> bool:
         assert result.side == "ground_truth", text
         return False
     # What there is none of in a text is not measured: tokens, molecules.
-    empty = {"token_accuracy": not text.split(), "structure_exact_match_molecules": not result.details.molecules}
+    empty = {"token_accuracy": not text.split(), "structure_exact_match_molecules": not result.details["molecules"]}
     for metrics in (result.metrics, make_benchmark("chemistry").values(Sums.of(result.statistics))):
         assert metrics == {name: None if empty.get(name) else 1 for name in metrics}, text
     return True
