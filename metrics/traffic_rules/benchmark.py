@@ -125,18 +125,6 @@ class TrafficRulesBenchmark(Benchmark[TrafficRulesTruth, TrafficRulesPrediction,
         return property_tables(sums)
 
 
-class _RuleDetails(msgspec.Struct, frozen=True, gc=False):
-    """A true rule, the index of the predicted rule paired with it, and what is wrong there; None if unpaired.
-
-    id: truncated if it is long, as in edges.
-    """
-
-    id: str | None
-    prediction: int | None
-    right: bool
-    wrong: Sequence[WrongProperty] | None
-
-
 def _details(
     true: Sequence[Rule],
     predicted: Sequence[Rule],
@@ -145,7 +133,9 @@ def _details(
 ) -> dict[str, Any]:
     """Returns the pairs of rules with their faults, unpaired predictions, and right, missed and wrong edges.
 
-    Of more than 200 edges of a kind, the number of the others is in `edges_left_out`.
+    Of each true rule, there are the index of the predicted rule paired with it, and what is wrong there; both are None
+    if it is unpaired. Of more than 200 edges of a kind, the number of the others is in `edges_left_out`. Long ids are
+    truncated.
     """
     edges = distinct_edges(true)
     right: dict[Edge, None] = {}
@@ -164,7 +154,7 @@ def _details(
     left_out = {kind: more for kind, some in kinds.items() if (more := len(some) - _EDGES_IN_DETAILS) > 0}
     return {
         "rules": [
-            _RuleDetails(_cut(rule.name), pairs.get(number), of_rule == [], of_rule)
+            {"id": _cut(rule.name), "prediction": pairs.get(number), "right": of_rule == [], "wrong": of_rule}
             for number, (rule, of_rule) in enumerate(zip(true, faults, strict=True))
         ],
         "unpaired_predictions": [number for number in range(len(predicted)) if number not in paired],

@@ -102,7 +102,7 @@ SIDE = st.lists(
 def scored_pairs(true: Rules, predicted: Rules) -> tuple[SampleScore, list[tuple[int, int]]]:
     """Scores the rules, and returns which predicted one is paired with which true one."""
     result = score([{**rule, "id": n} for n, rule in enumerate(true)], predicted)
-    paired = [(n, rule.prediction) for n, rule in enumerate(result.details["rules"])]
+    paired = [(n, rule["prediction"]) for n, rule in enumerate(result.details["rules"])]
     return result, [(n, prediction) for n, prediction in paired if prediction is not None]
 
 
