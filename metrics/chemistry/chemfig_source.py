@@ -25,7 +25,8 @@ BOND_SIDES = {"=": "^_", "<": ":|", ">": ":|"}
 """Characters that may follow the first one of a bond: the kind of a wedge, or the side of a double bond."""
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
 DRAWN_CIRCLE = "\\mcfcringle"
-HOOK = re.compile(r"\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?")
+HOOK = re.compile(r"([^,\[\]{}\s]*)\s*(?:,([^\[\]]*))?")
+"""Two parts in a row that match blanks would take quadratic time."""
 HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
 """The bonds of hooks that the numbers 1 to 9 stand for, in order."""
 BRACED = re.compile(r"\s*\{([^{}]*)\}\s*")
@@ -268,7 +269,7 @@ def _hook(inside: str, offset: int) -> tuple[str, str]:
 
     The name defaults to `a` and the bond to `-`; a bond may be given as a number from 1 to 9.
     """
-    match = HOOK.fullmatch(inside)
+    match = HOOK.fullmatch(inside.lstrip())
     if not match:
         written = f"?[{inside}]"
         raise UnreadableMolecule(offset, f"a hook such as ?[a] or ?[a,{{-}}] instead of {written[:40]!r}")

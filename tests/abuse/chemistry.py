@@ -64,6 +64,8 @@ SIDES: dict[str, str] = {
     "full-width characters": filled("Ａ", "\\chemfig{A-[2]B}"),
     "levels": filled("branch( ", "\\chemfig { A ", "}"),
     "hooks": filled("?[a,{-}] ", "\\chemfig { A ?[a] -[:90] B ", "}"),
+    "blanks before the name of a hook": filled(" ", "\\chemfig{A?[", "{}]}"),
+    "blanks in a hook": filled(" ", "\\chemfig{A?[a,", "[]]}"),
     "text": filled("a ", "\\chemfig { A -[:90] ", "}"),
     "brackets in a bond": "\\chemfig { A -" + "[" * (LENGTH - 40) + " branch( }",
     "blanks in a bond": filled(" ", "\\chemfig { A -[", "}"),
