@@ -156,9 +156,8 @@ def compare_slice(
     units = {name: count for name, (_, count) in differing.items()}
     differences = paired_differences(benchmark, before, after, confidence, units)
     firsts = [sums.row(0) for sums in systems]
-    first, second = (SumTable.of([sums]) for sums in firsts)
-    swapped_first = values_of_rows(benchmark, changes + first, corpora[0])
-    swapped_second = values_of_rows(benchmark, -changes + second, corpora[1])
+    swapped_first = _swapped(benchmark, firsts[0], changes, corpora[0])
+    swapped_second = _swapped(benchmark, firsts[1], -changes, corpora[1])
     largest, none = np.zeros(len(changes)), np.full(len(changes), np.nan)
     metrics = {}
     for name, paired in differences.items():
@@ -175,6 +174,13 @@ def compare_slice(
             test = SwapTest(swap_p(paired.difference, swapped), t, count, enough)
         metrics[name] = ComparedMetric(paired, test)
     return ComparedSlice(label, samples, metrics, largest)
+
+
+def _swapped(benchmark: AnyBenchmark, own: Sums, changes: SumTable, corpus: Sums) -> dict[str, FloatArray]:
+    """Returns the metrics of a system in each swap [swaps], by what each changes in its sums."""
+    # Below the system itself: the first row decides which slices a mean over slices has.
+    rows = (changes + SumTable.of([own])).under(own)
+    return {name: values[1:] for name, values in values_of_rows(benchmark, rows, corpus).items()}
 
 
 def _slices_measured(

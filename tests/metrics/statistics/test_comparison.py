@@ -16,6 +16,7 @@ from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, Sw
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
 from beamscore.metrics.statistics.slice_names import with_slices
+from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from tests.calibrate.populations import CASES, TRADE
 from tests.calibrate.rates import alarms, family_alarms, wrong_passes
@@ -259,6 +260,21 @@ def test_a_swap_is_that_of_systems_that_trade_units(units: Units, differing: int
         assert (found.metrics[metric].difference.difference, found.metrics[metric].test) == (difference, test)
     assert found.largest is not None
     assert found.largest.tolist() == (largest if differing > 5 else 0 * largest).tolist()
+
+
+def test_a_mean_over_slices_has_those_of_the_systems_in_every_swap() -> None:
+    """A system that lost its only sample of z has no value: this swap counts as extreme, the two others do not."""
+    benchmark = with_derived(ToyBenchmark, {"mean": "slice_mean(exact_match, kind)"})(TOY.options)
+    z, wrong, right = (Sums.of(of_kind(*each)) for each in (("z", False), ("x", False), ("x", True)))
+    before, after = (SumTable.of([Sums.merged([z, right, wrong, each, each])]) for each in (wrong, right))
+    swaps = [(-SumTable.of([z])).row(0), *[(SumTable.of([right]) + -SumTable.of([wrong])).row(0)] * 2]
+    for order in (1, -1):
+        changes, corpora = SumTable.of(swaps[::order]), (Sums(), Sums())
+        counts = dict.fromkeys(("mean", *METRICS), (9, 9))
+        found = comparison.compare_slice(benchmark, "", 5, corpora, (before, after), changes, counts, 0.95, False)
+        test = found.metrics["mean"].test
+        assert test is not None
+        assert test.p == (1 + 1) / (1 + 3)
 
 
 def test_a_swap_takes_a_bit_of_the_numbers_of_the_unit() -> None:
