@@ -198,7 +198,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             pictures += [
                 each
                 if isinstance(each, RejectedRecord)
-                else draw_pairs(each.normalized, renderings, released, pair.image)
+                else draw_pairs(each.normalized, renderings, released, pair.prediction is not None, pair.image)
                 for pair, each in group
             ]
         return pictures

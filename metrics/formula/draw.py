@@ -24,15 +24,18 @@ def draw_pairs(
     pairs: Sequence[tuple[NormalizedFormula | None, NormalizedFormula | None]],
     renderings: dict[NormalizedFormula, Rendering],
     released: bool,
+    is_judged: bool,
     image: ImageSize | None = None,
 ) -> str:
-    """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
+    """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40.
+
+    is_judged: whether there is a prediction, which may have no formulas.
+    """
     # Imported here because Pillow is slow to import and only needed for drawing.
     from PIL import Image
 
     drawing = Drawing()
     width, y = _MIN_WIDTH, float(_GAP)
-    is_judged = any(prediction is not None for _, prediction in pairs)
 
     def write(text: str) -> None:
         drawing.text(8, y + _CAPTION - 5, text, SOFT, limit=200)

@@ -192,7 +192,9 @@ def test_details_and_drawings_are_bounded(benchmark_: FormulaBenchmark) -> None:
     assert (len(result.details["formulas"]), result.details["not_listed"]) == (200, 52)
     (cut,) = score(benchmark_, documents(f"\\[ {long}\\]", None))
     assert cut.details["formulas"][0]["ground_truth"] == f"{long[:200]}…"
-    many = benchmark_.draw(FormulaTruth(document=source), None)
+    many, missed = (benchmark_.draw(FormulaTruth(document=source), FormulaPrediction(document="") if judged else None)
+                    for judged in (False, True))  # fmt: skip
+    assert [">missed<" in each for each in (many, missed)] == [False, True]
     assert re.findall(r">(formula 4.*?|more .*?)<", many)[-3::2] == [
         "formula 40: ground truth",
         "more formulas, not drawn: 210",
