@@ -84,8 +84,8 @@ class SumTable:
         return int(self.wholes.shape[1])
 
     def __iter__(self) -> Iterator[str]:
-        """The names that have a sum in any row, in order."""
-        return iter(self.names)
+        """The names that have a sum in any row, or in the corpus, in order."""
+        return iter(sorted({*self.names, *self.corpus}) if self.corpus else self.names)
 
     def __getitem__(self, name: str) -> FloatArray | float:
         """Returns the sums under `name` as the nearest floats [R]; zeros if nothing was added."""
@@ -94,10 +94,10 @@ class SumTable:
         place = self.places.get(name)
         return np.zeros(len(self)) if place is None else self.floats[place]
 
-    def family(self, prefix: str) -> dict[str, FloatArray]:
-        """Returns the columns named `prefix[KEY]`, by KEY, in order."""
-        start, family = len(prefix) + 1, [name for name in self.names if name.startswith(f"{prefix}[")]
-        return {name[start:-1]: self.floats[self.places[name]] for name in family if name.endswith("]")}
+    def family(self, prefix: str) -> dict[str, FloatArray | float]:
+        """Returns the columns named `prefix[KEY]`, by KEY, in order; a sum of the corpus is one float."""
+        start = len(prefix) + 1
+        return {name[start:-1]: self[name] for name in self if name.startswith(f"{prefix}[") and name.endswith("]")}
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""

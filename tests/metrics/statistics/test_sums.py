@@ -47,11 +47,16 @@ def test_columns_are_the_sums_of_each_row_to_the_last_bit(rows: list[Sums]) -> N
     assert list(table) == sorted({name for row in rows for name in row})
     for name in [*TABLE_NAMES, "none"]:
         assert np.asarray(table[name]).tolist() == [row[name] for row in rows]
-    for prefix in ("c", "d", "a", ""):
-        families = [row.family(prefix) for row in rows]
-        found = {key: column.tolist() for key, column in table.family(prefix).items()}
-        assert found == {key: [each.get(key, 0.0) for each in families] for each in families for key in each}
-        assert list(found) == sorted(found)
+    corpus = Sums.of({"c[w]": 5, "c[x]": 0.5})
+    for sums, of_rows in (
+        (table, rows),
+        (table.overridden(corpus, corpus), [row.overridden(corpus, corpus) for row in rows]),
+    ):
+        for prefix in ("c", "d", "a", ""):
+            found = {key: np.broadcast_to(column, len(rows)).tolist() for key, column in sums.family(prefix).items()}
+            assert list(found) == sorted(found)
+            for number, row in enumerate(of_rows):
+                assert {key: each[number] for key, each in found.items() if each[number]} == row.family(prefix)
     assert pickle.loads(pickle.dumps(table)).rows() == rows
     by_row = [row.units().get(name, 0).to_bytes(16, "little", signed=True) for row in rows for name in table]
     assert PackedReplicates(table.names, zlib.compress(b"".join(by_row))).unpack(len(rows)).rows() == rows
