@@ -163,9 +163,9 @@ class MetricSpec:
     metrics exactly one is: the report lists the worst samples by it.
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
     denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
-    ` + ` between them; a `*` in it matches any text. For a member of a family, the word in the placeholder becomes
-    that of the member: `support[CLASS]` is `support[pie]`, with its brackets. It determines how many samples, or
-    clusters, the metric is based on (`metrics.statistics.measured`). Without one the metric has no interval.
+    ` + ` or ` - ` between them; a `*` in it matches any text. For a member of a family, the word in the placeholder
+    becomes that of the member: `support[CLASS]` is `support[pie]`, with its brackets. It determines how many samples,
+    or clusters, the metric is based on (`metrics.statistics.measured`). Without one the metric has no interval.
     per_sample: what each sample that counts adds to the denominator, if that is always the same.
     classes: for a mean over classes with equal weights, however few samples a class has: the family whose members have
     the number of samples of each class as denominators, such as `task1.recall[CLASS]`.

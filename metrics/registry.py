@@ -244,7 +244,7 @@ def _values_problem(kind: Any, options: Any) -> str:
         spec = kind.spec_of(name)
         if spec is None:
             return f"values: {name} is not declared in metrics{nearest(name, names)}"
-        for term in denominator_terms(spec, name) if spec.denominator else ():
+        for term, _ in denominator_terms(spec, name) if spec.denominator else ():
             # A pattern may name statistics of samples alone.
             if isinstance(term, str) and term not in read and not term.startswith(tuple(families)):
                 return f"metrics: {name}: values does not read the denominator {term}{nearest(term, read)}"

@@ -170,7 +170,7 @@ FAMILY = """metrics = (MetricSpec("recall[C]", "", main=1, denominator="of [C]")
         ("    metrics = (", "    metrics = ('wer',); _ = (", "metrics is not a tuple of MetricSpec"),
         ("    name", "    coverage_warnings = ['a']\n    name", "coverage_warnings is not a mapping of names to texts"),
         ("    name", "    coverage_warnings = {'a': 1}\n    name", "coverage_warnings is not a mapping of names to"),
-        ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),
+        ('="words"', '="words - word"', "metrics: word_error_rate: values does not read the denominator word (did you"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
         (
             "return {",

@@ -111,17 +111,21 @@ def test_scores_and_values_are_as_declared(scored: Scored) -> None:
 
 
 def test_every_metric_declares_what_it_is_a_share_of(scored: Scored) -> None:
-    """From the denominator follows how many samples a metric rests on: as many as add to it, or nearly."""
-    names = tuple(Sums.merged(scored.sums))
+    """From the denominator follows how many samples a metric rests on: those that add nothing to it change nothing."""
+    corpus = Sums.merged(scored.sums)
+    names = tuple(corpus)
     for metric, value in scored.values.items():
         spec = scored.benchmark.spec_of(metric)
         assert spec is not None, metric
         columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
-        assert columns or not value, f"{metric}: no statistic is called {spec.denominator}"
-        added = [sum(score.statistics.get(names[column], 0) for column in columns) for score in scored.scores]
-        assert value is None or not value or sum(added) > 0, metric
+        assert any(columns) or not value, f"{metric}: no statistic is called {spec.denominator}"
+        added, subtracted = ([sum(each[names[column]] for column in some) for each in scored.sums] for some in columns)
+        shares = [more - less for more, less in zip(added, subtracted, strict=True)]
+        assert value is None or not value or sum(shares) > 0, metric
         if spec.per_sample is not None:
-            assert set(added) <= {0, spec.per_sample}, metric
+            assert set(shares) <= {0, spec.per_sample}, metric
+        others = Sums.merged(each for each, share in zip(scored.sums, shares, strict=True) if share)
+        assert not spec.denominator or scored.benchmark.values_within(others, corpus).get(metric) == value, metric
 
 
 def test_no_score_depends_on_how_python_adds_floats(scored: Scored, monkeypatch: pytest.MonkeyPatch) -> None:

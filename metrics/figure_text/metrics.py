@@ -29,16 +29,25 @@ _RATES = {
 }
 
 
+def _counted(task: str, suffix: str = "") -> tuple[str, str]:
+    """Returns the denominators of recall and of precision; suffix: `[SUBSET]` for those over a subset."""
+    outside = " + detection.outside" if suffix else ""
+    regions, detected = f"detection.regions{suffix}", f"detection.detections{suffix}{outside}"
+    if task == "detection":
+        return regions, detected
+    return f"{regions} - end_to_end.wordless_regions{suffix}", f"{detected} - end_to_end.excused_detections{suffix}"
+
+
 def _rate_specs(task: str, main: Mapping[str, int], rank: int) -> Iterator[MetricSpec]:
     """Yields the specs of precision, recall and F1 of a task, over all regions and over a subset."""
     precision, recall, recall_of_subset = _RATES[task]
     words = task.replace("_to_", "-to-")
     outside = f"{words} precision with all regions outside the subset as don't-care"
-    for suffix, more, meanings in (
-        ("", "", (precision, recall, f"harmonic mean of {words} precision and recall")),
-        ("[SUBSET]", " + detection.outside", (outside, recall_of_subset, "harmonic mean of both over the subset")),
+    for suffix, meanings in (
+        ("", (precision, recall, f"harmonic mean of {words} precision and recall")),
+        ("[SUBSET]", (outside, recall_of_subset, "harmonic mean of both over the subset")),
     ):
-        regions, detected = f"detection.regions{suffix}", f"detection.detections{suffix}{more}"
+        regions, detected = _counted(task, suffix)
         for rate, meaning, denominator in zip(
             ("precision", "recall", "f1"), meanings, (detected, regions, f"{regions} + {detected}"), strict=True
         ):
@@ -69,22 +78,22 @@ METRICS = (
     MetricSpec(
         "agreement.location",
         "regions in the same place in both annotations / regions of the reference annotation",
-        denominator="detection.regions",
+        denominator=_counted("detection")[0],
     ),
     MetricSpec(
         "agreement.text",
         "regions in the same place with the same text / regions of the reference annotation",
-        denominator="detection.regions",
+        denominator=_counted("end_to_end")[0],
     ),
     MetricSpec(
         "agreement.location_max",
         "regions in the same place / regions of the larger annotation",
-        denominator="detection.regions + detection.detections",
+        denominator=" + ".join(_counted("detection")),
     ),
     MetricSpec(
         "agreement.text_max",
         "regions in the same place with the same text / regions of the larger annotation",
-        denominator="detection.regions + detection.detections",
+        denominator=" + ".join(_counted("end_to_end")),
     ),
 )
 

@@ -232,40 +232,44 @@ def _denominators(
         spec = spec_or_undeclared(kind, metric)
         columns = denominator_columns(spec, metric, sums.places)
         if (columns, spec.per_sample) not in known:
-            total: FloatArray = sums.floats[list(columns)].sum(axis=0).reshape(shape)
+            added, subtracted = (sums.floats[list(each)].sum(axis=0) for each in columns)
+            total: FloatArray = (added - subtracted).reshape(shape)
             counts: list[float] = effective_sample_size(total, spec.per_sample, clustered).tolist()
             known[columns, spec.per_sample] = total, counts
         known[metric] = known[columns, spec.per_sample]
     return {name: known[name][0] for name in metrics}, {name: known[name][1] for name in metrics}
 
 
-def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:
-    """Returns the columns, by name in `names`, of the statistics that the denominator of a metric adds up.
+def denominator_columns(
+    spec: MetricSpec, metric: str, names: Mapping[str, int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the columns, by name in `names`, of the statistics that a denominator adds up, and that it subtracts.
 
     A column that the denominator names twice is returned twice. `task1.confusion[CLASS|*]`, the denominator of
     `task1.recall[CLASS]`, is `task1.confusion[pie|...]` for `task1.recall[pie]`, with anything after the bar.
     """
-    columns: list[int] = []
-    for term in denominator_terms(spec, metric):
+    columns: tuple[list[int], list[int]] = [], []
+    for term, is_subtracted in denominator_terms(spec, metric):
         if isinstance(term, str):
-            columns += [names[term]] if term in names else []
+            columns[is_subtracted].extend([names[term]] if term in names else [])
         else:
-            columns += [column for name, column in names.items() if term.fullmatch(name)]
-    return tuple(columns)
+            columns[is_subtracted].extend(column for name, column in names.items() if term.fullmatch(name))
+    return tuple(columns[0]), tuple(columns[1])
 
 
 @lru_cache(maxsize=16384)
-def denominator_terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
-    """Returns the statistics that the denominator of a metric names: a name, or a pattern of many."""
+def denominator_terms(spec: MetricSpec, metric: str) -> tuple[tuple[str | re.Pattern[str], bool], ...]:
+    """Returns the statistics that a denominator names, each a name or a pattern, and whether it is subtracted."""
     member, word = "", _NOTHING
     if placeholder := PLACEHOLDER.search(spec.name):
         member = metric[placeholder.start() + 1 : len(metric) - (len(spec.name) - placeholder.end()) - 1]
         word = re.compile(rf"\b{placeholder[1]}\b")
-    terms: list[str | re.Pattern[str]] = []
-    for term in spec.denominator.split(" + "):
+    terms: list[tuple[str | re.Pattern[str], bool]] = []
+    for term in spec.denominator.replace(" - ", " + -").split(" + "):
         # The member is inserted last: it may contain anything, including characters with a meaning in a declaration.
-        parts = [member.join(word.split(part)) for part in term.split("*")]
-        terms.append(re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else parts[0])
+        parts = [member.join(word.split(part)) for part in term.removeprefix("-").split("*")]
+        pattern = re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else parts[0]
+        terms.append((pattern, term.startswith("-")))
     return tuple(terms)
 
 

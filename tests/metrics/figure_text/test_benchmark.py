@@ -17,6 +17,7 @@ from beamscore.metrics.statistics.sums import Sums
 from tests.metrics import samples
 from tests.metrics.figure_text.samples import Box, Regions, at, rejection, score, values, words
 from tests.metrics.samples import SVG, texts
+from tests.metrics.statistics.samples import measured
 from tests.plain_loop import make_benchmark, total
 
 A, B, C = at(0, id="a", text="DNA"), at(20, id="b", text="kDa"), at(40, id="c", text="p53")
@@ -158,6 +159,16 @@ def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_th
         regions = [region for _, predicted, _ in drawn for region in (predicted or {"regions": ()})["regions"]]
         assert (whole[ACCURACY] is not None) == (READING in regions)
         assert (whole["detection.recall"] is None) == (READING in regions and not any("box" in one for one in regions))
+
+
+def test_figures_without_a_transcribed_word_do_not_count_for_texts() -> None:
+    small = {"difficulty": "small"}
+    word, wordless = (score([region], [at(0, text="DNA")]) for region in (at(0, text="DNA", **small), at(0, **small)))
+    figures = {str(n): (word if n < 5 else wordless).statistics for n in range(205)}
+    units = measured(make_benchmark("figure_text"), figures).units
+    del units[ACCURACY]
+    few = {name for name, count in units.items() if count < 10}
+    assert few == {name for name in units if name.startswith(("end_to_end", "agreement.text"))}
 
 
 def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:

@@ -267,6 +267,7 @@ def test_the_statistics_of_a_denominator() -> None:
         ("all", None, ["all"]),
         ("all + all", None, ["all", "all"]),
         ("part*", None, ["part[a]", "party[a]"]),
+        ("all - cell[CLASS|a] - part* + all", "a", ["all", "all", "-cell[a|a]", "-part[a]", "-party[a]"]),
         ("", None, []),
         # A member of a family takes the place of the placeholder.
         (FAMILY, "a", ["cell[a|a]", "cell[a|b]", "part[a]"]),
@@ -277,8 +278,9 @@ def test_the_statistics_of_a_denominator() -> None:
     ):
         name, metric = ("metric", "metric") if member is None else ("recall[CLASS]", f"recall[{member}]")
         spec, places = MetricSpec(name, "", denominator=denominator), {each: place for place, each in enumerate(NAMES)}
-        columns = module.denominator_columns(spec, metric, places)
-        assert [NAMES[place] for place in columns] == expected, (denominator, member)
+        added, subtracted = module.denominator_columns(spec, metric, places)
+        found = [*(NAMES[place] for place in added), *(f"-{NAMES[place]}" for place in subtracted)]
+        assert found == expected, (denominator, member)
 
 
 def test_counted_units_by_hand() -> None:
