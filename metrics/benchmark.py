@@ -174,8 +174,8 @@ class MetricSpec:
     sliced: of a metric made of means over slices, the metrics with the columns of these slices.
     loss: of a metric with one bound, the most that a sample alone moves it, times the number of samples. At the bound
     the interval is as wide as that allows; there is none if it is infinite.
-    binary: whether a per-sample metric is 1 if the sample is right, and else 0: with repeats there is then a
-    pass@k.
+    binary: whether a per-sample metric is 1 if the sample is right, and else 0, or the share of its parts that are
+    right: with repeats there is then a pass@k, for which such a sample counts with the best share.
     """
 
     name: str
