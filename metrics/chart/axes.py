@@ -122,7 +122,7 @@ def score_legend(
 
 
 def by_identifier(predictions: Sequence[IdentifiedT]) -> dict[str | None, list[IdentifiedT]]:
-    """Returns the predictions of each id, and those without an id, which match in their order: the first is the last.
+    """Returns the predictions of each id, under None those without one, in reverse order: `pop` takes the first.
 
     The ids are in the order of the last prediction of each, from the last one.
     """

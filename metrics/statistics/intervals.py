@@ -61,7 +61,8 @@ def interval(
     """Returns the interval of one metric; see the module for the methods.
 
     error: the `spread` of the replicates [R], which are NaN if the metric has no value. units: how many count for
-    the metric. None if there is no error, or the metric has no value.
+    the metric. None if the metric has no value or no error; for less than two bounds see `log_t` and
+    `expanded_percentile`.
     """
     if value is None or error is None:
         return None

@@ -38,7 +38,7 @@ def to_units(value: float) -> int:
 class Sums:
     """Named exact sums over samples; a name that was never added reads as 0.
 
-    Values of this class form a commutative monoid under `merge`, with `Sums()` as zero. Names whose total is 0
+    Values of this class form a commutative monoid under `merged`, with `Sums()` as zero. Names whose total is 0
     are dropped, so that equal sums have equal bytes.
     """
 
