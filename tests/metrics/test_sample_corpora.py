@@ -43,7 +43,7 @@ DRAWINGS = {
 DECLARED = {
     "chart": "1ad8a43715863ebe",
     "chemistry": "027ce47479a14419",
-    "figure_text": "bb0525e86046b70f",
+    "figure_text": "008404639a1be7a3",
     "formula": "8bc60f4d1d9ed038",
     "traffic_rules": "0595df659f45a132",
 }
