@@ -130,7 +130,7 @@ class Configuration:
         sides, unscored = self.settings.fields, frozenset[str]()
         if system is None:
             fields = sides.get(GROUND_TRUTH_FIELDS, {})
-            unscored = frozenset(self.truth_columns()) - record_fields(self.benchmark.truth_type).keys()
+            unscored = frozenset(fields.keys() - record_fields(self.benchmark.truth_type).keys() - {SAMPLE_ID})
         else:
             fields = {**sides.get(PREDICTION_FIELDS, {}), **sides.get(system, {})}
         return FieldMap.of(fields, self.settings.sample_id_type == "any", unscored)

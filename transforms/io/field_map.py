@@ -35,8 +35,8 @@ class FieldMap:
     paths: the fields that are renamed, each with the keys that lead to its value, from the outside in. Any other field
     keeps its name. A field whose path leads nowhere is absent, even if a column has its name.
     integer_ids: whether a sample_id may be an integer; it becomes its decimal text, so that 1 and "1" are one sample.
-    parsed: the fields within a column whose text is JSON. unscored: those of slices and clusters, which are absent if
-    the path leads through what is no object; for another field, that rejects the record.
+    parsed: the fields within a column whose text is JSON. unscored: those that are not of the benchmark, such as of
+    slices: absent if the path leads through what is no object; for another field, that rejects the record.
     """
 
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -204,11 +204,16 @@ def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length
 
 
 def test_fields_have_other_names_in_memory_and_in_files() -> None:
-    truths = [{"image": {"id": each["sample_id"]}, "label": each["text"], "kind": each["kind"]} for each in TRUTHS]
+    # No field of toy is in `meta`, so text of another kind in it rejects no record.
+    metas = ["plain", *(f'{{"kind": {each["kind"]}}}' for each in TRUTHS[1:])]
+    truths = [
+        {"at": {"id": each["sample_id"]}, "label": each["text"], "meta": meta}
+        for each, meta in zip(TRUTHS, metas, strict=True)
+    ]
     predictions = [{"id": each["sample_id"], "out": each["text"], "text": "leak"} for each in PREDICTIONS]
-    of_truths, of_predictions = {"sample_id": "image.id", "text": "label"}, {"sample_id": "id", "text": "out"}
-    fields = {"ground_truth": of_truths, "predictions": of_predictions}
-    expected = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["kind"])
+    of_truths = {"sample_id": "at.id", "text": "label", "kind": "meta.kind", "image": "meta.image"}
+    fields = {"ground_truth": of_truths, "predictions": {"sample_id": "id", "text": "out"}}
+    expected = beamscore.evaluate("toy", [{**TRUTHS[0], "kind": None}, *TRUTHS[1:]], PREDICTIONS, slices=["kind"])
     write(truths, predictions)
     for sides in ((truths, predictions), map(pa.Table.from_pylist, (truths, predictions)), FILES):
         found = beamscore.evaluate("toy", *sides, fields=fields, slices=["kind"])
