@@ -489,11 +489,11 @@ def _unpaired(coverages: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yields a warning for each system in which many samples have no prediction and as many predictions no sample."""
     for name, coverage in coverages.items():
         truths, predictions = coverage["ground_truth"], coverage["predictions"]
-        # What is rejected leaves the other side alone.
-        missing = truths["missing_prediction"] - predictions["rejected"]
-        unmatched = predictions["unmatched"] - truths["rejected"]
+        missing, unmatched = truths["missing_prediction"], predictions["unmatched"]
+        # A rejected record leaves that of the other side alone.
+        alone = min(missing, unmatched) - min(truths["rejected"], predictions["rejected"])
         least = max(MIN_UNPAIRED, UNPAIRED_SHARE * (truths["scored"] + missing))
-        if truths["scored"] and min(missing, unmatched) >= least:
+        if truths["scored"] and alone >= least:
             yield (
                 f"the {predictions_of(name)}: {count_of(missing, 'sample')} without a prediction, and "
                 f"{count_of(unmatched, 'prediction')} without a sample; if they belong together, give both the same ids"

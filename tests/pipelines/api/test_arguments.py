@@ -122,7 +122,7 @@ def test_many_samples_and_predictions_without_the_other_are_warned_of(
     predictions = [{**each, "sample_id": name} for each, name in zip(truths[::-1], names, strict=True)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = beamscore.evaluate("toy", truths, predictions, replicates=0)
+        found = beamscore.evaluate("toy", truths, [*predictions, *[{"text": "no id"}] * 9], replicates=0)
     assert any("predictions without a sample; if they belong" in each for each in found.warnings) == told
 
 
