@@ -361,8 +361,12 @@ class EncodeBundle(RecordIntake):
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that are large enough, and the record if it is rejected."""
         encoded = self._encoded(element)
-        if isinstance(encoded, Quarantined) and self._unpack is None and _is_inference(element):
-            encoded = msgspec.structs.replace(encoded, error=f"{encoded.error}; give unpack=beamscore.unpack_inference")
+        if isinstance(encoded, Quarantined) and encoded.sample_id is None and _is_inference(element):
+            if self._unpack is None:
+                hint = "; give unpack=beamscore.unpack_inference"
+            else:
+                hint = "; use KeyedModelHandler with the sample_id as key" * (encoded.cause == "no_sample_id")
+            encoded = msgspec.structs.replace(encoded, error=encoded.error + hint)
         yield from self.add(self._encoder.side, encoded)
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:

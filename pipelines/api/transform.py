@@ -334,8 +334,7 @@ def unpack_inference(element: Any) -> dict[str, Any]:
 
     The output is a record; its `sample_id`, if absent, is the key of a keyed model handler, otherwise that of the
     example, and its `repeat`, if absent, that of the example, if it has one. Raises TypeError if the output is not a
-    record, or has no `sample_id` and the example is no record either, and AttributeError if the element is not a
-    PredictionResult.
+    record, and AttributeError if the element is not a PredictionResult.
     """
     key, result = element if isinstance(element, tuple) and not hasattr(element, "inference") else (None, element)
     record = fields_of(result.inference)
@@ -351,11 +350,7 @@ def unpack_inference(element: Any) -> dict[str, Any]:
 
 
 def _id_of_example(example: Any) -> Any:
-    try:
-        # It may be null: `fields` may find the sample_id elsewhere in the output.
+    # An example without one may be right: `fields` may find it elsewhere in the output.
+    with contextlib.suppress(TypeError):
         return fields_of(example).get("sample_id")
-    except TypeError:
-        raise TypeError(
-            f"the output has no sample_id, and the example, of type {type(example).__name__}, has none either; use "
-            "KeyedModelHandler with the sample_id as key, or your own unpack"
-        ) from None
+    return None

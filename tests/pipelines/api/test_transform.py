@@ -207,8 +207,9 @@ def test_the_log_says_what_was_not_scored_and_why(caplog: pytest.LogCaptureFixtu
         "others": [{**each, "sample_id": f"other {each['sample_id']}"} for each in PREDICTIONS],
         "results": results,
         "keyed": list(enumerate(results)),
+        "unkeyed": [PredictionResult("a.png", {**each, "sample_id": None}) for each in PREDICTIONS],
     }
-    evaluated({"ground_truth": TRUTHS, **systems})
+    evaluated({"ground_truth": TRUTHS, **systems}, unpack={"unkeyed": beamscore.unpack_inference})
     nothing, unpack = "nothing was scored: ", "; give unpack=beamscore.unpack_inference"
     expected = (
         f"the predictions of none: there is no record; {nothing[:-2]}",
@@ -216,6 +217,7 @@ def test_the_log_says_what_was_not_scored_and_why(caplog: pytest.LogCaptureFixtu
         f"the predictions of others: {nothing}no predicted sample_id is in the ground truth; give both",
         f"the predictions of results: {nothing}36 prediction records rejected; most often: sample_id must *{unpack}",
         f"the predictions of keyed: {nothing}36 prediction records rejected; most often: * mapping, not tuple{unpack}",
+        f"the predictions of unkeyed: {nothing}36 prediction records rejected; most often: *; use KeyedModelHandler",
         "the predictions of twice: 1 record with a duplicate sample_id: s0 at *; the output `rejected` lists all; to",
         "half: 3 of 12 predictions were rejected; most often: Expected `str`, got `int` - at `$.text` (s",
     )
@@ -353,19 +355,12 @@ def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -
         (PredictionResult("image", {"sample_id": "own", "text": "t"}), {"sample_id": "own", "text": "t"}),
         (("key", PredictionResult(beam.Row(repeat="r"), {"repeat": None})), {"sample_id": "key", "repeat": "r"}),
         (PredictionResult({"x": 1}, {"id": "a"}), {"sample_id": None, "id": "a"}),
+        ((None, PredictionResult(np.zeros(2), {"id": "a"})), {"sample_id": None, "id": "a"}),
         (("key", PredictionResult({"repeat": 1}, {"sample_id": "o", "repeat": 2})), {"sample_id": "o", "repeat": 2}),
     ],
 )
 def test_a_prediction_result_is_unpacked(element: Any, expected: dict[str, Any]) -> None:
     assert beamscore.unpack_inference(element) == expected
-
-
-@pytest.mark.parametrize("example", ["a.png", b"png", np.zeros(2)])
-def test_a_prediction_result_without_a_sample_id_is_told_how_to_have_one(example: Any) -> None:
-    result, kind = PredictionResult(example, {"text": "t"}), type(example).__name__
-    for element in (result, (None, result)):
-        with pytest.raises(TypeError, match=f"no sample_id, and the example, of type {kind}, has .* KeyedModelHandler"):
-            beamscore.unpack_inference(element)
 
 
 def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: Path) -> None:
