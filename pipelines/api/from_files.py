@@ -98,7 +98,7 @@ def load(run: str | os.PathLike[str]) -> Result:
         return _read(system)
 
 
-def _read(system: SystemRun, unscored: Iterable[str] = ()) -> Result:
+def _read(system: SystemRun, unscored: Iterable[str] | None = None) -> Result:
     run = system.run
     schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
     condition = pc.field("system") == system.system

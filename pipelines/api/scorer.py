@@ -449,25 +449,31 @@ class Scorer:
         self.close()
 
 
-def warnings_of(run: Run, causes: Sequence[QuarantineCause], rejected: str) -> list[str]:
-    """Returns what a run warns of, except that nothing was scored: anomalies, duplicates and rejected records.
+def warnings_of(
+    run: Run, causes: Sequence[QuarantineCause], rejected: str, unscored: Iterable[str] | None
+) -> list[str]:
+    """Returns what a run warns of: systems of which nothing was scored, anomalies, duplicates and rejected records.
 
-    rejected: what lists all rejected records. Raises UsageError if the coverage of a stored run is damaged.
+    rejected: what lists all rejected records. unscored: see `why_unscored`; None: without its inputs, the summary alone
+    says why. Raises UsageError if the coverage of a stored run is damaged.
     """
     # The share that may be rejected is for gates.
     settings = msgspec.structs.replace(run.configuration.settings, max_rejected_fraction=1.0)
     systems = run.summary.document()["systems"]
     try:
-        for name in unscored_systems(systems):
+        reasons = unscored_systems(systems)
+        for name in reasons:
             del systems[name]
         rejections = rejection_notes(systems, settings, causes)
     except (KeyError, TypeError) as error:
         raise UsageError(f"{run.path}: {DAMAGED_COVERAGE}") from error
-    return [*run.summary.warnings, *duplicate_warnings(causes, settings.repeats, rejected), *rejections]
+    if unscored is None:
+        unscored = [f"the {predictions_of(name)}: {reason}" for name, reason in reasons.items()]
+    return [*unscored, *run.summary.warnings, *duplicate_warnings(causes, settings.repeats, rejected), *rejections]
 
 
-def result_of(samples: pa.Table, unscored: Iterable[str], saved: RunToSave) -> Result:
-    """Returns the result of a run with one system. unscored: why nothing of it was scored, if so."""
+def result_of(samples: pa.Table, unscored: Iterable[str] | None, saved: RunToSave) -> Result:
+    """Returns the result of a run with one system. unscored: as in `warnings_of`."""
     run, benchmark = saved.run, saved.run.configuration.benchmark
     causes = quarantine_causes(causes_of(saved.quarantine))
     ((system, overall),) = run.systems.items()
@@ -485,7 +491,7 @@ def result_of(samples: pa.Table, unscored: Iterable[str], saved: RunToSave) -> R
             for each in saved.quarantine
         ],
         run.sums.systems[system].sums,
-        [*unscored, *warnings_of(run, causes, "`rejected`")],
+        warnings_of(run, causes, "`rejected`", unscored),
         tuple(benchmark.main_metrics()),
         saved=saved,
     )

@@ -279,7 +279,7 @@ def _gathered(
     result = Run.of(inputs.configuration, inputs.systems, slices, outcomes, {}, [])
     causes, rejected = quarantine_causes(counted), "the output `rejected`"
     unscored = why_unscored(result.summary.document(), inputs, causes, rejected)
-    for warning in [*unscored.values(), *warnings_of(result, causes, rejected)]:
+    for warning in warnings_of(result, causes, rejected, unscored.values()):
         _LOG.warning("%s", warning)
     return result
 

@@ -84,6 +84,10 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
     next((damaged / "quarantine").iterdir()).write_text("{")
     with pytest.raises(ValueError, match="cannot be read as a file of a finished run"):
         beamscore.load(damaged)
+    with pytest.warns(UserWarning, match="nothing was scored"):
+        result_of([{**each, "text": 5} for each in TRUTHS]).save(tmp_path / "none")
+    (warning,) = beamscore.load(tmp_path / "none").warnings
+    assert warning == "the predictions: no readable prediction has a readable ground truth"
     assert command("history", saved, "--output", tmp_path / "history")[0] == 0
     assert command("gate", saved / "good", "--set", "gates.exact_match.minimum=0.5")[0] == 0
 
