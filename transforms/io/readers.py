@@ -226,10 +226,9 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
                 row = Row(position, None, error=problem)
             else:
                 row = rows.of_text(position, {name: record.fields[index] for index, name in used_columns})
-            payload = row.payload
             if row.error is not None:
-                payload = msgspec.msgpack.encode(record.text[:MAX_QUARANTINED_LENGTH].decode("utf-8", "replace"))
-            yield msgspec.structs.replace(row, line=record.line, payload=payload)
+                row = msgspec.structs.replace(row, payload=record.text[: 4 * MAX_QUARANTINED_LENGTH], encoding=JSON)
+            yield msgspec.structs.replace(row, line=record.line)
 
 
 def header_of(file: SourceFile, fields: FieldMap) -> list[str]:
@@ -356,8 +355,8 @@ class Row(msgspec.Struct, frozen=True):
     """One row: its number in the file from 0, its sample_id, and the record without nulls.
 
     line: the line of a text file in which it starts, if the number is the byte; 0: it has none. If the row makes no
-    record, `error` says why, `cause` in one word, and `payload` is its beginning as a text of MessagePack, or a null if
-    Python cannot represent it. encoding: of the payload.
+    record, `error` says why, `cause` in one word, and `payload` is its beginning for a person, or a null if Python
+    cannot represent it. encoding: of the payload; JSON for such a beginning.
     """
 
     number: int
@@ -431,7 +430,8 @@ class RowsOfBatch:
             if len(payload) <= self._limits.record_bytes:
                 return Row(number, sample_id, payload, encoding=encoding)
             cause, message = "too_large", too_large(len(payload), self._limits.record_bytes)
-        return Row(number, sample_id, msgspec.msgpack.encode(shown(record)), error=message, cause=cause)
+        text = shown(record).encode("utf-8", "backslashreplace")
+        return Row(number, sample_id, text, error=message, cause=cause, encoding=JSON)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is omitted."""
