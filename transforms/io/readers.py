@@ -167,8 +167,8 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = ""
 
     def lines() -> Iterator[str]:
         nonlocal position, taken, count
-        while line := stream.readline(longest + 1 - len(taken)):
-            if len(taken) + len(line) > longest:
+        while line := stream.readline(longest + 1 + len(b"\r\n") - len(taken)):
+            if len(taken) + len(line.removesuffix(b"\n").removesuffix(b"\r")) > longest:
                 hint = "; its quote may not be closed" if count else ""
                 raise ValueError(f"the record in line {number} is longer than {longest} bytes{limit}{hint}")
             if number + count == 1 and line.startswith(BOM):

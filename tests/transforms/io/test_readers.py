@@ -263,7 +263,7 @@ def test_a_record_that_makes_none_is_told_with_its_line_and_the_others_are_read(
         b'a,"b"c': "',' expected after '\"'",
         b"a,\xff": "this is not UTF-8, at byte 2 of the record",
         b'a,"x\ny",c': "the record has 3 fields, but the first line names 2 columns",
-        b"b," + b"y" * 990: "the record has 992 bytes, more than the 500 of limits.record_bytes",
+        b"b," + b"y" * 998: "the record has 1000 bytes, more than the 500 of limits.record_bytes",
         b'a,"' + b'""x\n' * 200 + b'"': "the record has 804 bytes, more than the 500 of limits.record_bytes",
     }.items():
         cause = "too_large" if "limits" in said else "unreadable"
@@ -286,7 +286,7 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeyp
         b'sample_id,"text"x\n': "a.csv:1: the names of the columns: ',' expected after",
         "sample_id,text\n".encode("utf-16"): "a.csv:1: the names of the columns: this is not UTF-8, at byte 0 ",
         b"\x1f\x8b\x08\x00": "a.csv:1: ",
-        b"x" * 5000: "the record in line 1 is longer than 4000 bytes",
+        b"x" * 3999 + b"\r" * 3: "the record in line 1 is longer than 4000 bytes",
         ",".join(map(str, range(22))).encode(): f"sample_id, only {', '.join(map(str, range(20)))} and 2 more",
     }.items():
         assert said in problem_of(read, tmp_path / "a.csv", content)
