@@ -281,7 +281,8 @@ def fields_of(record: Any) -> dict[str, Any]:
     """Returns the fields of a record by name: of a mapping, a Beam Row, a NamedTuple, a dataclass, a msgspec struct, or
     a model of pydantic, which is what its `model_dump` returns.
 
-    The rows and named tuples inside a row or a named tuple are mappings, too. Raises TypeError if it is none of these.
+    The rows and named tuples inside a row or a named tuple are mappings, too. Raises TypeError if it is none of these,
+    or `model_dump` fails.
     """
     if isinstance(record, Mapping):
         return dict(record)
@@ -295,7 +296,12 @@ def fields_of(record: Any) -> dict[str, Any]:
         if (config := record.__struct_config__).tag_field is not None:
             tag = {config.tag_field: config.tag}
     elif callable(dump := getattr(record, "model_dump", None)) and not isinstance(record, type):
-        return fields_of(dump())
+        try:
+            return fields_of(dump())
+        except (TypeError, *ENVIRONMENT_FAULTS):
+            raise
+        except Exception as error:
+            raise TypeError(f"{type(record).__name__} cannot be dumped: {error_text(error)}") from error
     else:
         raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
     given = tag | {name: getattr(record, attribute, msgspec.UNSET) for name, attribute in names.items()}
