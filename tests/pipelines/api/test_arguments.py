@@ -136,6 +136,9 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
         for argument, ending in zip(arguments, (misspelled, misspelled, nested), strict=True):
             with pytest.raises(ValueError, match=missing.format(*ending)):
                 beamscore.evaluate("toy", form(TRUTHS), PREDICTIONS, **argument)
+        dotted = form([{**each, "kind.other": 1} for each in TRUTHS])
+        with pytest.raises(ValueError, match=r"kind\.other \(did you mean kind\.other\?\)$"):
+            beamscore.evaluate("toy", dotted, PREDICTIONS, slices=["kind.othr"])
         with pytest.warns(UserWarning, match=empty):
             assert beamscore.evaluate("toy", form(nulls), PREDICTIONS, slices=["kind"]).warnings == [empty]
     # More samples may come that have it.
