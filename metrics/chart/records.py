@@ -57,7 +57,7 @@ _OUTPUTS = ("chart_type", "text_blocks", "text_roles", "axes", "legend_pairs", "
 
 @wrong_names({"output": _OUTPUTS})
 class Task(Struct, Generic[OutputT], frozen=True):
-    """One task of one chart; its inputs are not read. A member of an output must not be beside `output`."""
+    """One task of one chart; its inputs are not read. A member of an output in place of `output` is refused."""
 
     output: OutputT | None = None
 

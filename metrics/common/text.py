@@ -39,8 +39,14 @@ def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Conc
 
 
 def in_fence(text: str) -> dict[str, int]:
-    """Returns what `coverage` counts of a prediction: 1 if it begins with a Markdown fence, as answers of models do."""
-    return {IN_FENCE: 1} if text.lstrip().startswith(("```", "~~~")) else {}
+    """Returns what `coverage` counts of a prediction: 1 if it begins with a Markdown fence, as answers of models do.
+
+    Behind `~~~`, which are ties in LaTeX, a fence has only a word on its line.
+    """
+    line, end, _ = text.lstrip().partition("\n")
+    word = line.lstrip("~").strip()
+    is_fence = line.startswith("```") or (line.startswith("~~~") and end and (not word or word.isalnum()))
+    return {IN_FENCE: 1} if is_fence else {}
 
 
 def truncated(text: str, length: int) -> str:

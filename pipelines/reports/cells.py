@@ -171,7 +171,7 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
         upper = last if last == edges[-1] else math.nextafter(last, -math.inf)
         link = document.link({"metric": distribution.name, "from": f"{first}", "to": f"{upper}"}, system)
         label = plain((first + last) / 2) if is_counted else f"{plain(first)} to {plain(last)}"
-        address = Markup(' href="{}"').format(link) if link and count else ""
+        address = Markup(' href="{}"').format(link) if link and count and not document.distributions_note else ""
         bars += Markup('<a tabindex="-1" title="{}: {}" style="--share: {:.4f}"{}></a>').format(
             label, count_of(count, "sample"), count / largest, address
         )

@@ -434,6 +434,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         if table is None or not table.ids:
             return address if self.samples_page else None
         known = {
+            "id": table.ids,
             "status": table.statuses,
             "why": {why for card in self.cards if system in (None, card.system) for why in card.whys},
             "metric": table.metrics,

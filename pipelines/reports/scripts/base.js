@@ -107,7 +107,11 @@ function setState(changes, isStep = false) {
 
 window.addEventListener("hashchange", readAddress);
 // A link to the address that the page has changes nothing, and is followed all the same.
-window.addEventListener("click", (event) => { if (/** @type {HTMLElement} */ (event.target).closest("a")?.href === location.href) readAddress(); });
+window.addEventListener("click", (event) => {
+  const link = /** @type {HTMLElement} */ (event.target).closest("a"), isSection = link?.getAttribute("href") === `#${section}`;
+  if (isSection && !event.ctrlKey && !event.metaKey && !event.shiftKey) event.preventDefault();
+  if (isSection || link?.href === location.href) readAddress();
+});
 
 /**
  * What can be asked of the rows of a table: a control with a name, and what its value asks.

@@ -97,10 +97,10 @@ def test_values_of_a_corpus(typesetter: Typesetter) -> None:
     pairs = [*(pair(truth, other) for other in (truth, "a + b = c", "z", None)), pair(r"\frac{a", r"\frac{a}{b}")]
     results = score(benchmark, *pairs)
     assert results[-1].coverage == {"ground_truth_not_rendered": 1}
-    fences = [pair("x", "\n```latex\nx\n```"), pair("x", "~~~\nx\n~~~")]
+    fences = [pair("x", "\n```latex\nx\n```"), pair("x", "~~~tex\nx\n~~~"), pair("~~~x", "~~~x")]
     fences += [documents("$$ x $$", f"```{name}\n$$ x $$\n```") for name in ("latex", "md")]
     warned = dict.fromkeys(benchmark.coverage_warnings, 1)
-    assert [each.coverage for each in score(benchmark, *fences)] == [warned, warned, warned, {}] != [{}] * 4
+    assert [each.coverage for each in score(benchmark, *fences)] == [warned, warned, {}, warned, {}] != [{}] * 5
     explained = [benchmark.explain(each.details) for each in results[1::3]]
     assert explained == [["5 tokens match, of 6 true and 5 predicted ones"], []]
     images = [(each.metrics["image_edit_distance"], each.metrics["image_mse"]) for each in results[:-1]]
