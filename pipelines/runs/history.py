@@ -92,7 +92,8 @@ class Night:
 
     points: by system and metric, of all samples. unmeasured: the metrics without a value, with the verdict of their
     gates. coverage: by system. gates: the overall verdict of all gates of the run, including gates on slices; empty if
-    it has none. derived: the formulas of its derived metrics, by name.
+    it has none. drawn: gates compare no nights in which it differs, as they have other replicates. derived: the
+    formulas of its derived metrics, by name.
     """
 
     run: str
@@ -104,6 +105,7 @@ class Night:
     unmeasured: dict[tuple[str, str], str | None] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     gates: str = ""
+    drawn: str = ""
     derived: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -232,6 +234,7 @@ def _nights(table: Any) -> dict[str, list[Night]]:
                 row["scoring"],
                 row["ground_truth"],
                 gates=row["gates"] or "",
+                drawn=row["drawn"],
                 derived=msgspec.json.decode(row["derived"] or "{}"),
             ),
         )
@@ -328,7 +331,7 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
 def recent_nights(history: History, count: int = RECENT) -> list[Night]:
     """Returns the last `count` nights that compare with the last one and follow the last change of their metrics.
 
-    A night that scored nothing of a system is left out.
+    A night that scored nothing of a system is left out, as is one that gates cannot compare with the last.
     """
     latest = history.nights[-1]
     changes = [each for each in history.changes if each.system in latest.systems]
@@ -339,6 +342,7 @@ def recent_nights(history: History, count: int = RECENT) -> list[Night]:
         for night in history.nights
         if night.is_scored
         and night.comparable_by == latest.comparable_by
+        and night.drawn == latest.drawn
         and set(night.systems) == set(latest.systems)
         and not redefined(night.derived, latest.derived)
         and night.started >= changed

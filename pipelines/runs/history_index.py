@@ -29,7 +29,7 @@ READERS = 16
 
 SCHEMA = pa.schema(
     [
-        *((name, pa.string()) for name in ("run", "run_id", "started", "benchmark", "version", "scoring")),
+        *((name, pa.string()) for name in ("run", "run_id", "started", "benchmark", "version", "scoring", "drawn")),
         *(("ground_truth", pa.string()), ("system", pa.string()), ("slice", pa.string()), ("metric", pa.string())),
         *((name, pa.float64()) for name in ("value", "low", "high", "error", "units")),
         *((name, pa.int64()) for name in ("samples", "scored", "missing", "rejected")),
@@ -38,13 +38,14 @@ SCHEMA = pa.schema(
     ]
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
-the options of scoring, but those of the bootstrap, and of the file of FILE.py:CLASS behind a blank. ground_truth: the
-fingerprint. slice: empty for all samples. value: null too if nothing of the system was scored. error: the standard
-error; null in a run of a version that did not write it. samples: of the slice; scored, missing, rejected: how many of
-them are so, missing without a prediction. repeats: of the samples that are not rejected; missing_repeats: how many of
-them have no prediction; null without any. verdict: the worst of the gates on this metric, else null. gates: the worst
-verdict of the gates that change the exit code, else pass; null if the run has no gates. derived: the formulas of the
-derived metrics of the run by name, as JSON; null if it has none."""
+the options of scoring, but those of the bootstrap, and of the file of FILE.py:CLASS behind a blank. drawn: of all that
+paired runs share, with those of the bootstrap. ground_truth: the fingerprint. slice: empty for all samples. value: null
+too if nothing of the system was scored. error: the standard error; null in a run of a version that did not write it.
+samples: of the slice; scored, missing, rejected: how many of them are so, missing without a prediction. repeats: of the
+samples that are not rejected; missing_repeats: how many of them have no prediction; null without any. verdict: the
+worst of the gates on this metric, else null. gates: the worst verdict of the gates that change the exit code, else
+pass; null if the run has no gates. derived: the formulas of the derived metrics of the run by name, as JSON; null if it
+has none."""
 
 
 def index_runs(folder: str) -> tuple[Any, list[str]]:
@@ -161,6 +162,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "benchmark": run.benchmark,
         "version": summary.version,
         "scoring": " ".join([scoring_hash(summary.config, options="compared"), *file_versions(run.signature).values()]),
+        "drawn": scoring_hash(summary.config),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
         "gates": worst_verdict(["pass", *blocking]) if summary.gates else None,
         "derived": msgspec.json.encode(derived).decode() if derived else None,

@@ -292,8 +292,10 @@ def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() ->
         others = [row(day + 0.1, 0.9 if day < 7 else 0.5, **of_another) for day in range(9)]
         both = history(sorted([*others, *(row(day, 0.9) for day in days)], key=lambda each: each["started"]))
         assert runs_of(recent_nights(both)) == nights(*range(3, 10))
-    by_another_formula = [row(day, 0.9, derived='{"a": "mean(b)"}' if day < 5 else '{"a": "mean(c)"}') for day in days]
-    assert len(recent_nights(history(by_another_formula))) == 5
+    # By another formula, or with replicates that gates cannot pair.
+    for key, earlier, later in (("derived", '{"a": "mean(b)"}', '{"a": "mean(c)"}'), ("drawn", "b", "c")):
+        changed = history([row(day, 0.9, **{key: earlier if day < 5 else later}) for day in days])
+        assert runs_of(recent_nights(changed)) == nights(*range(5, 10))
     # A night that scored nothing, or has no value.
     failed = [row(10, 0.0, scored=0), row(11, None)]
     assert runs_of(recent_nights(history([*(row(day, 0.9) for day in days), *failed]), 3)) == nights(7, 8, 9)
