@@ -176,6 +176,7 @@ class MetricSpec:
     the interval is as wide as that allows; there is none if it is infinite.
     binary: whether a per-sample metric is 1 if the sample is right, and else 0, or the share of its parts that are
     right: with repeats there is then a pass@k, for which such a sample counts with the best share.
+    spread: whether it is a standard deviation of metrics, or made of one, which may be at a bound by chance.
     """
 
     name: str
@@ -191,6 +192,7 @@ class MetricSpec:
     sliced: tuple[tuple[str, str], ...] = ()
     loss: float = 1.0
     binary: bool = False
+    spread: bool = False
 
     @property
     def has_units(self) -> bool:

@@ -105,6 +105,7 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
         units = {part: spec_or_undeclared(kind, part).parts or (part,) for part in computed.metrics}
         parts = dict.fromkeys(each for part in computed.metrics for each in units[part])
         known: dict[str, Any] = {"bounds": computed.bounds, "parts": tuple(parts), "sliced": computed.sliced}
+        known["spread"] = any(spec_or_undeclared(kind, part).spread for part in computed.metrics)
         if None in computed.bounds:
             known["loss"] = computed.loss
         specs.append(MetricSpec(name, formula, computed.direction >= 0, main=place, **known))

@@ -56,7 +56,8 @@ def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
         spec = spec_or_undeclared(kind, name)
         # That of two repeats, one at each bound; more repeats have less.
         most = None if spec.width is None else math.sqrt(spec.width**2 / 2)
-        metrics.append(MetricSpec(f"{name}.spread", meaning, False, (0.0, most), main, parts=(name,), loss=spec.reach))
+        more: dict[str, Any] = {"parts": (name,), "loss": spec.reach, "spread": True}
+        metrics.append(MetricSpec(f"{name}.spread", meaning, False, (0.0, most), main, **more))
     for spec in _ranked(kind):
         of_best = "pass@k: share of samples right in one at least of" if spec.binary else f"best {spec.name} of"
         of_worst = "share of samples right in all of" if spec.binary else f"worst {spec.name} of"

@@ -5,8 +5,8 @@
 - Log-t, of a metric with one bound, at a distance e from it: log(e) +- t(n - 1) * SE / e. Near the bound few units have
   an error, some of them a large one, and quantiles of the replicates miss it.
 - Wilson's interval with n, if the replicates do not vary or v is at a bound: the bootstrap sees no spread there.
-  Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927. It does see one of a
-  metric made of metrics, such as a standard deviation that is 0 as they are equal by chance. Then the interval reaches
+  Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927. It does see one of
+  a standard deviation that is 0 as metrics are equal by chance, and of what is made of it. Then the interval reaches
   from the bound at least to t(n - 1) times the root mean square of the distances of the replicates from it, as these
   vary less around their own mean.
 - The expanded percentile interval, of a metric without bounds: its tails are Phi(-sqrt(n / (n - 1)) t(n - 1)),
@@ -99,13 +99,13 @@ def standard_error(spec: MetricSpec, value: float | None, error: float | None, u
     """Returns the standard error of one metric, in its own unit: `error`, the spread of the replicates.
 
     At a bound, and if a metric with two bounds has no spread, the bootstrap sees none; then it is half of Wilson's
-    95 % interval divided by 1.96, and at least `error` for a metric made of metrics. None if the metric has no
-    interval, and for one unit or less.
+    95 % interval divided by 1.96, and at least `error` for a spread. None if the metric has no interval,
+    and for one unit or less.
     """
     if value is None or error is None or units <= 1:
         return None
     low, high = spec.bounds
-    least = error if spec.parts else 0.0
+    least = error if spec.spread else 0.0
     if low is not None and high is not None:
         share = _share_at_bound(value, error, low, high)
         return error if share is None else max(least, (high - low) * _wilson_error(share, units))
@@ -173,10 +173,10 @@ def log_t(
 def _reach(spec: MetricSpec, error: float, distances: FloatArray, units: float, confidence: float) -> float:
     """Returns t(n - 1) times the root mean square of the distances of replicates from a bound, at which a metric is.
 
-    0 if none differs. And unless the metric is made of metrics: others vary at a bound only where nothing is left to
-    measure, such as a precision that is 0 as nothing is predicted.
+    0 if none differs. And unless the metric is a spread: others vary at a bound only where nothing is left to measure,
+    such as a precision that is 0 as nothing is predicted.
     """
-    if error <= ROUNDING or not spec.parts:
+    if error <= ROUNDING or not spec.spread:
         return 0.0
     return t_quantile(units, confidence) * math.sqrt(np.mean(distances**2))
 

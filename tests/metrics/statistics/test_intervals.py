@@ -67,9 +67,9 @@ def test_intervals_and_standard_errors_by_hand() -> None:
         (BALANCE, 100.0, [100.0] * 2, 10, (100 - 200 * (1 - 0.722467), 100.0), 200 * WILSON),
         (SHARE, 1.0, [1.0, 0.5, 0.5, 0.5], 10, (0.722467, 1.0), WILSON),
         (SHARE, 0.0, [0.0, 0.5, 0.5, 0.5], 10, (0.0, 1 - 0.722467), WILSON),
-        # Metrics that are equal by chance: t(9) = 2.262157 times 0.4 sqrt(3 / 4) = 0.346410 is 0.783634.
-        *((replace(spec, parts=("a",)), 0.0, CHANCE, 10, (0.0, 0.783634), 0.173205) for spec in (SHARE, ERRORS)),
-        *((replace(spec, parts=("a",)), 1.0, 1 - CHANCE, 10, (0.216366, 1.0), 0.173205) for spec in (SHARE, ACCURACY)),
+        # A spread of metrics that are equal by chance: t(9) = 2.262157 times 0.4 sqrt(3 / 4) = 0.346410 is 0.783634.
+        *((replace(spec, spread=True), 0.0, CHANCE, 10, (0.0, 0.783634), 0.173205) for spec in (SHARE, ERRORS)),
+        *((replace(spec, spread=True), 1.0, 1 - CHANCE, 10, (0.216366, 1.0), 0.173205) for spec in (SHARE, ACCURACY)),
         # No spread: 8 of 10, the centre (0.8 + z^2 / 20) / (1 + z^2 / 10) = 0.716740, the half width 0.226578.
         (SHARE, 0.8, [0.8] * 5, 10, (0.716740 - 0.226578, 0.716740 + 0.226578), 0.226578 / 1.959964),
         # One unit says nothing of the spread.
