@@ -38,6 +38,7 @@ class Reader(ToyBenchmark):
     )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
+        assert not any(name.startswith("@") for name in sums), "a benchmark sees its own statistics"
         return {"accuracy": ratio(sums["read"], sums["words"]), "error": ratio(sums["error"], sums["samples"])}
 
 

@@ -181,6 +181,8 @@ def test_change_points_by_hand() -> None:
         ([0.9] * 9 + DROP, [E] * 12, {10: 0.9}),
         # A night that was off alone is not in the mean, from which the next would be 4 / sqrt(1 + 1 / 3) errors away.
         ([0.0, 0.0, -12.0, 0.0, 0.0, 0.0], [1.0] * 6, {}),
+        # The night after it counts with its own error.
+        ([0.0] * 10 + [-9.0] * 2, [1.0] * 11 + [20.0], {}),
         # Nor if nothing is known of the night after it, nor does that hide a change.
         ([0.9, 0.9, 0.45, 0.0] + [0.9] * 5, [E] * 3 + [0.0] + [E] * 5, {}),
         ([0.9] * 5 + [0.45, 0.0] + [0.45] * 6, [E] * 6 + [0.0] + [E] * 6, {5: 0.9}),

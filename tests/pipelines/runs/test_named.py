@@ -55,7 +55,8 @@ def test_a_baseline_far_above_the_median_of_recent_nights_is_told_of_systems_tha
     """
     told = "the baseline last is better than the median of recent nights by {} standard errors in exact_match of {}: "
     told += "gates that compare with it fail more often than promised"
-    for right, third, errors in ((380, 0.9, 0), (383, 0.9, 0), (390, 0.9, 3.7), (390, 0.97, 0), (360, 0.9, 0)):
+    rows = ((380, 0.9, 0), (383, 0.9, 0), (385, 0.9, 2.6), (390, 0.9, 3.7), (390, 0.97, 0), (360, 0.9, 0))
+    for right, third, errors in rows:
         ours, theirs = baseline(right, systems=("a", "b")), baseline(380, systems=("new", "b", "a"))
         nights = [
             Night("", "", "", "", None, {(name, METRIC): Point(value, None, None, None, None) for name in "ab"})
