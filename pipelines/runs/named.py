@@ -218,9 +218,10 @@ def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
 def luck_warnings(metrics: Sequence[str], baseline: Run, nights: Sequence[Night], median: Run) -> Iterator[str]:
     """Yields a warning for each metric in which a baseline beats the median of recent nights by more than chance.
 
-    The chance of a warning is at most MAX_CHANCE for a baseline that is like the nights, over all metrics and systems
-    (Bonferroni). If E is the paired standard error of two nights, a night has the variance E^2 / 2, and the median of k
-    nights about pi / (2 k) of that: E sqrt((1 + pi / (2 k)) / 2) is the standard error of their difference.
+    The chance of a warning on one night is about MAX_CHANCE at most for a baseline that is like the nights, over all
+    metrics and systems (Bonferroni). If E is the paired standard error of two nights, a night has the variance E^2 / 2,
+    and the median of k nights about pi / (2 k) of that: E sqrt((1 + pi / (2 k)) / 2) is the standard error of their
+    difference.
     median: the run of `median_night`. Runs that do not compare yield nothing. Raises UsageError if their sums are
     damaged.
     """
