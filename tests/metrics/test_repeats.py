@@ -190,7 +190,7 @@ def test_derived_metrics_are_made_of_means_over_repeats() -> None:
     assert found.units["spreads"] == found.units["means"] == pytest.approx(satterthwaite_df([2, 3])[0])
     assert found.size("spreads") == found.size("means") > 0
     # Other means vary at a bound only where a slice predicts nothing.
-    assert [name for name in formulas if spec_or_undeclared(type(benchmark), name).spread] == ["wide", "spreads"]
+    assert [name for name in formulas if benchmark.spec_of(name).spread] == ["wide", "spreads"]
     assert [table.title for table in benchmark.tables(sums)] == ["Repeats", "Counts"]
     chart = with_derived(with_repeats(benchmark_class("chart")), {"wide": "2 * task1.macro_f1.spread"})
     assert [each.name for each in class_families(chart, "wide")] == ["task1.recall[CLASS]"]
