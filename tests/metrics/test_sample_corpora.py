@@ -41,11 +41,11 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "1ad8a43715863ebe",
-    "chemistry": "027ce47479a14419",
-    "figure_text": "008404639a1be7a3",
-    "formula": "8bc60f4d1d9ed038",
-    "traffic_rules": "0595df659f45a132",
+    "chart": "93a0c8233e8310ff",
+    "chemistry": "8ddd9f610f289e81",
+    "figure_text": "d740b8fc0f2222c5",
+    "formula": "9d49a159cb53d322",
+    "traffic_rules": "e1005cabc0ef11b8",
 }
 
 
