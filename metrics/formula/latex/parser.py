@@ -97,7 +97,7 @@ def without_layout(text: str) -> str:
 def without_lengths(text: str) -> str:
     """Returns the text without the lengths that the parser takes for no ink, for what it does not parse."""
     # Runs of blanks would make the time of the search quadratic.
-    return _LENGTHS.sub(lambda match: match[1] or BLANK, _BLANKS.sub(BLANK, text))
+    return _LENGTHS.sub(lambda match: f"{match[1] or ''}{BLANK}", _BLANKS.sub(BLANK, text))
 
 
 def clean_formula(text: str, released: bool) -> str:

@@ -120,6 +120,10 @@ SPELLINGS = {
         r"\begin{table*} [ h ] \begin{minipage} [ t ] [5cm] [ c ] { 3 c m } \begin{tabular}{c} a "
         r"\hskip 2 p t p l u s 1 f i l b \label { x } \end{tabular}",
     ),
+    r"\begin{tabular}{c} a \\[2pt]\% b \tabularnewline[2pt]c \\[2pt]*d": (
+        r"\begin{tabular}{c} a \\ \% b \tabularnewline c \\ * d \end{tabular}",
+        r"\begin{tabular}{c} a \\ [2pt] \% b \tabularnewline [2pt] c \\ [2pt] * d \end{tabular}",
+    ),
     r"\begin {tabular*} {5cm} {c} \rule[-2pt]{0pt}{2ex} \\[.1in] \hspace*{1em} \tabularnewline* \hskip\tabcolsep": (
         r"\begin{tabular}{c} \rule[-2pt]{0pt}{2ex} \\ \tabularnewline \hskip \tabcolsep \end{tabular}",
         r"\begin{tabular*} { 5 c m } { c } \rule [-2pt] { 0 p t } { 2 e x } \\ [ . 1 i n ] \hspace * { 1 e m } "
