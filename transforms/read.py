@@ -394,7 +394,7 @@ class EncodeBundle(RecordIntake):
         return self.record(self._encoder, line)
 
     def _unreadable(self, element: Any, error: str) -> Quarantined:
-        text = shown(element).encode("utf-8", "backslashreplace")
+        text = shown(element)
         encoded = EncodedRecord(self._encoder.encode(_position(text), 0, JSON, text))
         return super().rejected(encoded, "unreadable", error)
 

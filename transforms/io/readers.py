@@ -430,8 +430,7 @@ class RowsOfBatch:
             if len(payload) <= self._limits.record_bytes:
                 return Row(number, sample_id, payload, encoding=encoding)
             cause, message = "too_large", too_large(len(payload), self._limits.record_bytes)
-        text = shown(record).encode("utf-8", "backslashreplace")
-        return Row(number, sample_id, text, error=message, cause=cause, encoding=JSON)
+        return Row(number, sample_id, shown(record), error=message, cause=cause, encoding=JSON)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is omitted."""
@@ -453,13 +452,14 @@ _SHOWN.maxstring = _SHOWN.maxother = MAX_QUARANTINED_LENGTH
 _SHOWN.maxdict = 20
 
 
-def shown(value: Any) -> str:
+def shown(value: Any) -> bytes:
     """Returns the beginning of a value as Python writes it, for a person."""
     try:
-        return _SHOWN.repr(value)
+        text = _SHOWN.repr(value)
     except ValueError:
         # An integer of more digits than Python writes.
-        return f"<{type(value).__name__}>"
+        text = f"<{type(value).__name__}>"
+    return text.encode("utf-8", "backslashreplace")
 
 
 _MAYBE_NO_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
