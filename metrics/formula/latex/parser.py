@@ -327,7 +327,7 @@ class _Reader:
         if token in commands.TEXTS:
             return ["\\mathrm", *self._text()]
         if token in commands.FONTS:
-            return self._font(commands.FONTS[token])
+            return self._font(token)
         if token in commands.CLASSES:
             return self._class(token)
         if token in commands.ROWS:
@@ -352,7 +352,8 @@ class _Reader:
             body = self.expression()
             self._roman = outer
             return ["\\mathrm", "{", *body, "}"]
-        if self._roman and (token in commands.LETTERS or token[1:] not in commands.COMMANDS) and token[1:].isalpha():
+        spelled = token in commands.LETTERS or (self._released and token[1:] not in commands.COMMANDS)
+        if self._roman and spelled and token[1:].isalpha():
             return ["\\ ", *token[1:]]
         if token in commands.LIMIT_OPERATORS:
             return ["\\operatorname", "{", *token[1:], "}"]
@@ -384,9 +385,14 @@ class _Reader:
         is_restored = name in commands.RESTORED and (self._released or name not in commands.LIMIT_OPERATORS)
         return [name] if token == "\\operatorname" and is_restored else [token, *argument]
 
-    def _font(self, font: str) -> list[str]:
-        """Reads the argument of a font command; \\mathrm spells out Greek letters, as the released tool does."""
-        outer, self._roman = self._roman, font == "\\mathrm"
+    def _font(self, token: str) -> list[str]:
+        """Reads the argument of a font command.
+
+        \\mathrm spells out Greek letters, as the released tool does; that spells out unknown commands, too, also in
+        \\mbox and \\hbox.
+        """
+        font = commands.FONTS[token]
+        outer, self._roman = self._roman, (font if self._released else token) == "\\mathrm"
         argument = self._argument()
         self._roman = outer
         return [font, *argument]

@@ -24,7 +24,7 @@ FORMS = {
     r"{a+b} \over {c}": r"\frac { a + b } { c }",
     r"{n \choose k} {a \above 1 pt b}": r"{ \binom { n } { k } } { \frac { a } { b } }",
     r"\text{if } x \text{\kern 1 pt x}": r"\mathrm { i f ~ } x \mathrm { \kern 1pt ~ x }",
-    r"{\rm d}x {\cal L} \mathrm{\phi\foo\to}": r"\mathrm { d } x { \cal L } \mathrm { \  p h i \  f o o \to }",
+    r"{\rm d}x {\cal L} \mathrm{\phi\to}": r"\mathrm { d } x { \cal L } \mathrm { \  p h i \to }",
     r"\sqrt[3]{x} \root n+1 \of x": r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }",
     r"\sin x \operatorname{sin}x \bmod y": r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y",
     r"\operatorname*{max}_x \lim\limits_{n}": r"\operatorname { m a x } _ { x } \operatorname { l i m } _ { n }",
@@ -96,6 +96,11 @@ SPELLINGS = {
     r"a \brack b": (r"\left[ { a } \atop { b } \right]", r"\binom { a } { b }"),
     r"a \above 0.0pt b": (r"{ a } \atop { b }", r"\frac { a } { b }"),
     r"\$ 5 $ \\$x$": (r"\$ 5 \, x", r"\  5 \, x"),
+    # To the tool, unknown commands in roman are text, as are Greek letters, which may also be in boxes.
+    r"\mathrm{\foo\color{1}} {\rm\foo} \mathrm{\hbox{\pi}}": (
+        r"\mathrm { \foo } \mathrm { \foo } \mathrm { \mathrm { \pi } }",
+        r"\mathrm { \  f o o \  c o l o r { 1 } } \mathrm { \  f o o } \mathrm { \mathrm { \  p i } }",
+    ),
     # To the tool, what arguments of layout say is part of the formula.
     r"a \mspace{3mu} b \\ \index{c} \scalebox{.9}{$d$}": (
         r"a b \, { d }",
