@@ -27,6 +27,7 @@ _LONG = (
     # Lengths and arguments of layout that do not end, in a text that does not parse.
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hspace{", "\\kern", "\\\\", "\\setlength", "\\raisebox{a}")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt plus", "\\begin{tabular*}", "\\begin{wraptable}[t]")),
+    *(f"x }} {start}{' ' * 19_000}" for start in ("\\jot=1pt plus", "\\vrule width 1", "\\addlinespace[", "\\raise")),
     "\\begin{pmatrix}" + "\\toprule\\multicolumn{999}{c}{}&" * 150 + "\\end{pmatrix}",
 )
 _DOCUMENTS = (

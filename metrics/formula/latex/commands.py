@@ -180,17 +180,37 @@ COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     vphantom wedge wp wr yen
     """
 )
+UNITS = ("em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu")
+REGISTER = (
+    r"(?:(?:text|line|column)width|textheight|hsize|(?:normal)?baselineskip|par(?:indent|skip)|jot|(?:array|tab)colsep"
+    r"|arrayrulewidth|doublerulesep|extrarowheight|fbox(?:sep|rule)|(?:above|below)(?:display(?:short)?skip|rulesep)"
+    r"|(?:thin|med|thick)muskip|nulldelimiterspace|delimitershortfall|mathsurround|scriptspace)"
+)
+"""Matches the name of a length that LaTeX keeps."""
+_NUMBER = r"\s*(?:[+-]\s*)?(?:[.\d]\s*){1,40}"
+_SPACED_UNITS = "|".join(map(r"\s*".join, UNITS))
+LENGTH = rf"(?:{_NUMBER}(?:(?:true\s*)?(?:{_SPACED_UNITS})|\\{REGISTER})|\s*(?:[+-]\s*)?\\{REGISTER})"
+_SPACED_SIDES = "|".join(map(r"\s*".join, ("height", "depth", "width")))
+_STRETCH = rf"(?:{LENGTH}|{_NUMBER}f\s*i\s*l(?:\s*l){{0,2}})"
+GLUE = rf"{LENGTH}(?:\s*p\s*l\s*u\s*s{_STRETCH})?(?:\s*m\s*i\s*n\s*u\s*s{_STRETCH})?"
+"""Matches a length with its stretch and shrink, and with the blanks that TeX and tokenized corpora have in them."""
 GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
 _OPTION = r"\s*\[[^\[\]]{0,100}\]"
 LAYOUT = (
-    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?){GROUP}{GROUP}"
-    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{GROUP}){GROUP}"
-    rf"|(?:stepcounter|refstepcounter|raisetag|index|label|mspace){GROUP}"
+    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?|Xcline){GROUP}{GROUP}"
+    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{GROUP}){GROUP}|{REGISTER}(?:\s*=)?{GLUE}"
+    rf"|(?:renewcommand\*?|def)\s*(?:\{{\s*)?\\(?:array|baseline)stretch(?:\s*\}})?{GROUP}"
+    rf"|(?:stepcounter|refstepcounter|raisetag|index|label|mspace|addvspace|linespread){GROUP}"
+    rf"|(?:noalign|hhline|Xhline){GROUP}|(?:cdashline{GROUP}|hdashline)(?:{_OPTION})?"
+    rf"|addlinespace\s*\[(?:{_NUMBER})?\\{REGISTER}\s*\]|rowcolors\*?(?:{_OPTION})?{GROUP}{GROUP}{GROUP}"
+    rf"|(?:rowcolor|arrayrulecolor|doublerulesepcolor)(?:{_OPTION})?{GROUP}(?:{_OPTION}){{0,2}}"
     rf"|begin\s*\{{(?:sideways)?(?:table|figure)\*?\}}(?:{_OPTION})?"
     rf"|begin\s*\{{(?:minipage|adjustbox|sub(?:table|figure))\}}(?:{_OPTION}){{0,3}}{GROUP}"
     rf"|begin\s*\{{wrap(?:table|figure)\}}(?:{_OPTION})?{GROUP}(?:{_OPTION})?{GROUP}"
     r"|end\s*\{(?:(?:sideways|sub|wrap)?(?:table|figure)\*?|minipage|adjustbox)\}"
-    rf"|scalebox{GROUP}(?:{_OPTION})?|raisebox{GROUP}(?:{_OPTION}){{0,2}}"
+    rf"|(?:raise|lower|moveleft|moveright){LENGTH}|[hv]rule(?:\s*(?:{_SPACED_SIDES}){LENGTH})+"
+    rf"|(?:scale|rotate|raise|par)box(?:{_OPTION}){{0,3}}{GROUP}(?:{_OPTION}){{0,2}}|[hv]glue{GLUE}"
+    rf"|(?:make|frame)box(?:{_OPTION}){{1,2}}|(?:[hv]box|vtop|vcenter)\s*(?:t\s*o|s\s*p\s*r\s*e\s*a\s*d){LENGTH}"
     r"|(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?"
     r"|penalty\s*-?\d+)"
 )

@@ -40,7 +40,8 @@ _TOOL_CHINESE = re.compile("[\u4e00-\u9fff]")
 _TOOL_PUNCTUATION = str.maketrans({"，": ", ", "：": ": ", "；": "; "})
 MAX_OPTION = 40
 _LENGTH_OPTION = re.compile(r"\[[-.0-9]+[cepm][xtm]\]")
-_PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
+_TOOL_LENGTH = re.compile(r"[-+.0-9a-z]+")
+_PLAIN_LENGTH = re.compile(rf"(?:[-+.0-9a-z]|\\{commands.REGISTER})+")
 
 
 class Unbalanced(Exception):
@@ -134,9 +135,10 @@ def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
                 end = _group_end(tokens, _option_end(tokens, end + 1) + 1)
         elif token in _DIMENSIONS:
             start = at if released else _option_end(tokens, at + 1)
-            end = _lengths_end(tokens, start, _DIMENSIONS[token])
+            end = _lengths_end(tokens, start, _DIMENSIONS[token], _TOOL_LENGTH if released else _PLAIN_LENGTH)
             end = end if end > start else at
-            kept = end == at or not table or token not in commands.SKIPS
+            registers = any(each[0] == "\\" for each in tokens[start + 1 : end + 1])
+            kept = end == at or not (registers or (table and token in commands.SKIPS))
         elif token in _TABLE_RULES and at + 1 < len(tokens):
             start = _option_end(tokens, at + 1) + 1
             start = start if tokens[start : start + 1] != ["("] else closing(tokens, start, ("(", ")")) + 1
@@ -169,12 +171,12 @@ def _option_end(tokens: list[str], at: int) -> int:
     return at + option.index("]") if option[:1] == ["["] and "]" in option else at - 1
 
 
-def _lengths_end(tokens: list[str], at: int, groups: int) -> int:
+def _lengths_end(tokens: list[str], at: int, groups: int, pattern: re.Pattern[str]) -> int:
     """Returns the index of the end of the groups after `at`; `at` if not all of them are lengths."""
     end = at
     for _ in range(groups):
         start, end = end + 1, _group_end(tokens, end + 1)
-        if end < start or not _PLAIN_LENGTH.fullmatch("".join(tokens[start + 1 : end])):
+        if end < start or not pattern.fullmatch("".join(tokens[start + 1 : end])):
             return at
     return end
 

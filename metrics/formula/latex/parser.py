@@ -49,26 +49,20 @@ _ENDS = _ENDS_OF_ROW | {_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\middle"}
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
 
-_UNITS = ("em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu")
-_LENGTH = rf"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:{'|'.join(_UNITS)})"
+_LENGTH = rf"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:{'|'.join(commands.UNITS)})"
 _BARE_LENGTH = re.compile(_LENGTH)
 _NOT_ZERO = re.compile("[1-9]")
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
-_SPACED_NUMBER = r" ?[+-]? ?(?:[.\d] ?){1,40}(?:true ?)?"
-_SPACED_UNITS = "|".join(map(" ?".join, _UNITS))
-_SPACED_LENGTH = rf"{_SPACED_NUMBER}(?:{_SPACED_UNITS})"
-_SPACED_STRETCH = rf"{_SPACED_NUMBER}(?:{_SPACED_UNITS}|f ?i ?l(?: ?l){{0,2}})"
-_SPACED_GLUE = rf"{_SPACED_LENGTH}(?: ?p ?l ?u ?s{_SPACED_STRETCH})?(?: ?m ?i ?n ?u ?s{_SPACED_STRETCH})?"
-_AFTER_KERN = {name: re.compile(_SPACED_GLUE if name.endswith("skip") else _SPACED_LENGTH) for name in commands.KERNS}
+_AFTER_KERN = {name: re.compile(commands.GLUE if name.endswith("skip") else commands.LENGTH) for name in commands.KERNS}
 """What TeX reads after each of the commands in `commands.KERNS`."""
-_BRACED_GLUE = re.compile(rf"\*?\{{{_SPACED_GLUE}\}}")
-_GLUE_GAP = re.compile(rf"\*?(?:\[{_SPACED_GLUE}\])?")
+_BRACED_GLUE = re.compile(rf"\*?\{{{commands.GLUE}\}}")
+_GLUE_GAP = re.compile(rf"\*?(?:\[{commands.GLUE}\])?")
 _LENGTHS = re.compile(
-    rf"(\\\\|\\tabularnewline(?![A-Za-z]) ?)\*?(?: ?\[{_SPACED_GLUE} ?\])?"
-    rf"|\\[hv]space ?(?:\* ?)?\{{{_SPACED_GLUE} ?\}}|\\m?kern{_SPACED_LENGTH}|\\[hmv]skip{_SPACED_GLUE}"
+    rf"(\\\\|\\tabularnewline(?![A-Za-z]) ?)\*?(?: ?\[{commands.GLUE} ?\])?"
+    rf"|\\[hv]space ?(?:\* ?)?\{{{commands.GLUE} ?\}}|\\m?kern{commands.LENGTH}|\\[hmv]skip{commands.GLUE}"
 )
-_LINE_BREAK = re.compile(rf"\\\\\*?(?: ?\[{_SPACED_GLUE} ?\])?")
+_LINE_BREAK = re.compile(rf"\\\\\*?(?: ?\[{commands.GLUE} ?\])?")
 _BLANKS = re.compile(r"\s+")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
@@ -362,10 +356,11 @@ class _Reader:
             self._raw_group()
             return []
         if token in commands.SKIPS:
-            return [token + self._take_match(_BRACED_LENGTH if self._released else _BRACED_GLUE)]
+            length = self._take_match(_BRACED_LENGTH if self._released else _BRACED_GLUE)
+            return [] if "\\" in length else [token + length]  # the registers of this page have other values
         if token in commands.KERNS:
             length = self._take_match(_BARE_LENGTH if self._released else _AFTER_KERN[token])
-            return [f"{token} {length}" if length else token]
+            return [] if "\\" in length else [f"{token} {length}" if length else token]
         if token in _RULES and not self._released:
             self._take_match(_OPTION)
         if token == "\\hdotsfor" and not self._released:

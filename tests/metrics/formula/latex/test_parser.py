@@ -106,6 +106,21 @@ SPELLINGS = {
         r"a b \, { d }",
         r"a \mspace { 3 m u } b \, \index { c } \scalebox { . 9 } { d }",
     ),
+    r"\raise 2 p t \hbox to 1cm{\pi} \vrule height\jot width 1pt \kern-2\jot \hspace{\textwidth plus 1fil} a": (
+        r"{ \pi } a",
+        r"\raise 2 p t \mathrm { t } o 1 c m { \pi } \vrule h e i g h t \jot w i d t h 1 p t \kern - 2 \jot "
+        r"\hspace { \textwidth p l u s 1 f i l } a",
+    ),
+    r"\jot=2pt \def\arraystretch{1}\begin{array}{c} a \\[\jot] \noalign{\vskip 2pt} \rowcolor[gray]{.9}b \end{array}": (
+        r"\begin{array} {c} { a } \\ { b } \end{array}",
+        r"\jot = 2 p t \def \arraystretch { 1 } \begin{array} {c} { a } \\ { [ \jot ] \noalign { \vskip 2pt } "
+        r"g r a y ] { . 9 } b } \end{array}",
+    ),
+    r"\begin{tabular}{c} a \\[.5\jot] \cdashline{1-1}[1pt/2pt] \rule{0pt}{2\jot} \addlinespace[.5\jot] b": (
+        r"\begin{tabular}{c} a \\ b \end{tabular}",
+        r"\begin{tabular}{c} a \\ [ . 5 \jot ] \cdashline { 1 - 1 } [ 1 p t / 2 p t ] \rule { 0 p t } { 2 \jot } "
+        r"\addlinespace [ . 5 \jot ] b \end{tabular}",
+    ),
     # Line breaks lose their distance, skips keep all of their length, and a word makes neither a table nor rows.
     r"a \\*[2pt] \hskip 1pt plus 1 fil minus -2pt b": (
         r"a \, \hskip 1ptplus1filminus-2pt b",
@@ -130,7 +145,7 @@ SPELLINGS = {
         r"\begin{tabular}{c} a \\ [2pt] \% b \tabularnewline [2pt] c \\ [2pt] * d \end{tabular}",
     ),
     r"\begin {tabular*} {5cm} {c} \rule[-2pt]{0pt}{2ex} \\[.1in] \hspace*{1em} \tabularnewline* \hskip\tabcolsep": (
-        r"\begin{tabular}{c} \rule[-2pt]{0pt}{2ex} \\ \tabularnewline \hskip \tabcolsep \end{tabular}",
+        r"\begin{tabular}{c} \rule[-2pt]{0pt}{2ex} \\ \tabularnewline \end{tabular}",
         r"\begin{tabular*} { 5 c m } { c } \rule [-2pt] { 0 p t } { 2 e x } \\ [ . 1 i n ] \hspace * { 1 e m } "
         r"\tabularnewline * \hskip \tabcolsep \end{tabular}",
     ),
