@@ -22,7 +22,7 @@ MAX_GROUP_DEPTH = 60
 _UNPRINTED = r"""
     \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \mcfright \mcfleft $ \( \) \[ \]
     \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
-    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
+    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \nolimits
     \displaystyle \textstyle \scriptstyle \scriptscriptstyle
     \tiny \scriptsize \footnotesize \small \normalsize \large \Large \LARGE \huge \Huge
 """
@@ -99,7 +99,7 @@ STACKED_ARROWS: dict[str, str] = {
 STACKS = frozenset(("\\overset", "\\underset", "\\stackrel"))
 
 ARGUMENTS: dict[str, int] = {
-    **dict.fromkeys(("\\overline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
+    **dict.fromkeys(("\\overline", "\\underline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
     **dict.fromkeys(("\\boxed", "\\phantom", "\\lewis", "\\Lewis"), 1),
     **dict.fromkeys(("\\frac", "\\Chemabove"), 2),
 }

@@ -219,6 +219,7 @@ FORMS = {
     "\\charge { 0 = + , 9 0 = \\: } { N }": ["\\Charge{90=\\:, 0=+}{N}"],
     # A symbol of several tokens is one argument, and what prints nothing is none.
     "^ { \\textcircled { - } } \\frac { . . . } { 2 }": ["^\\ominus\\frac\\ldots2", "^\\rm\\ominus\\frac\\dots\\rm2"],
+    "\\overline { C } \\underline { H }": ["\\bar C\\underline\\rm H"],
     "K _ { a } 2": ["K_\\mathrm{a}2", "K_\\,\\mathrm a2"],
     "_ { }": ["_", "_\\quad"],
     "": ["}{", ""],
