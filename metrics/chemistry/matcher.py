@@ -160,7 +160,7 @@ def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[in
 def _bonds_differ(molecules: MoleculePair, neighbor: Neighbor, other: Neighbor) -> str:
     """Returns how two bonds differ, in words: by type as seen from the atoms here, or else by direction."""
     if neighbor.kind == other.kind:
-        return f"turned by {angle_between(neighbor.angle, other.angle):.0f} degrees in the prediction"
+        return f"turned by {round(angle_between(neighbor.angle, other.angle), 1):g} degrees in the prediction"
     kinds = []
     for molecule, seen in ((molecules.truth, neighbor), (molecules.prediction, other)):
         begin, _, kind, _, _ = molecule.bonds[seen.bond]

@@ -82,6 +82,7 @@ DIFFERENCES = {
         *("A -[:90] B -[:0] C", "A -[:90] B branch( -[:0] C branch) -[:90] D", 1, 1),
     ),
     f"{BOND} 1 'A' to atom 2 'B': turned by 40 degrees in the prediction": ("A -[:90] B", "A -[:50] B", 0, 0),
+    f"{BOND} 1 'A' to atom 2 'B': turned by 39.4 degrees in the prediction": ("A -[:90] B", "A -[:50.6] B", 0, 0),
     "0 atoms of the ground truth and 2 of the prediction belong to no match": (PARTS[2], PARTS[0], None, None),
     f"{BOND} 6 (a corner) to atom 5 (a corner) leads on; in the prediction it closes a ring": (FUSED, JOINED, 4, 3),
     f"{BOND} 5 (a corner) to atom 4 (a corner) closes a ring; in the prediction it leads to another atom": (
