@@ -154,9 +154,9 @@ def whole(truths: Any, predictions: Any = (), **more: Any) -> Callable[[], Any]:
     return lambda: beamscore.evaluate("toy", truths, predictions, **more)
 
 
-def merged(count: int, benchmark: str = "toy") -> Callable[[], Any]:
+def merged(count: int, benchmark: str = "toy", **more: Any) -> Callable[[], Any]:
     def merge() -> None:
-        scorers = beamscore.Scorer("toy"), beamscore.Scorer(benchmark)
+        scorers = beamscore.Scorer("toy"), beamscore.Scorer(benchmark, **more)
         for scorer in scorers:
             scorer.update(records(("a", "x"), ("b", "y"))[:count], [])
         scorers[0].merge(scorers[1])
@@ -184,6 +184,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (whole(ONE, DOUBLED), ValueError, r"^predictions: two columns are called 'text'; rename one$"),
     (merged(2), ValueError, "^2 samples were scored by both, such as 'a'$"),
     (merged(0, "chemistry"), ValueError, "other benchmarks, options or settings"),
+    (merged(0, derived={"half": "exact_match / 2"}), ValueError, "other benchmarks"),
 ]
 
 

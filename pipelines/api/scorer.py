@@ -408,10 +408,10 @@ class Scorer:
 
     def _scores_as(self) -> tuple[Any, ...]:
         """Returns what must be equal in two scorers for their sums to be of one evaluation."""
-        settings, benchmark = self._configuration.settings, self._configuration.benchmark
-        bootstrap = self._core.bootstrap
-        how = settings.missing, settings.slices, settings.cluster, settings.repeats
-        return benchmark.name, benchmark.options, *how, bootstrap
+        settings = self._configuration.settings
+        signature = scoring_signature(self._configuration.benchmark, settings.missing)
+        how = settings.slices, settings.cluster, settings.repeats, settings.derived
+        return signature, *how, self._core.bootstrap
 
     def reset(self) -> None:
         """Discards all samples so far."""
