@@ -88,7 +88,8 @@ def test_all_forms_of_records_are_read_alike() -> None:
     # An index is a column, also if it is a range.
     indexed = mixed.set_index("sample_id")
     ranged = table.to_pandas().drop(columns="sample_id").rename_axis("sample_id")
-    for form in (tuple(truths), iter(truths), table, as_text, table.to_batches()[0], frame, mixed, indexed, ranged):
+    tables = table, as_text, table.to_batches()[0], frame, mixed, indexed, ranged
+    for form in (tuple(truths), iter(truths), *tables, as_text.to_pandas().assign(sample_id=mixed["sample_id"])):
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
     with pytest.warns(UserWarning, match="no ground-truth record has a value in the column words"):
         assert list(beamscore.evaluate("toy", mixed, predictions, slices=["words"]).slices) == ["words=null"]
@@ -100,8 +101,9 @@ def test_all_forms_of_records_are_read_alike() -> None:
     large = mappings.assign(z=2**65)
     assert list(beamscore.evaluate("toy", large, predictions, slices=["z"]).slices) == [f"z={2**65}"]
     deep = table.select([0, 1]).append_column("x", pa.array([{"words": each} for each in as_text["words"].to_pylist()]))
-    found = beamscore.evaluate("toy", deep, predictions, fields={"ground_truth": {"words": "x.words"}})
-    assert found.sums == expected
+    for form in (deep, deep.to_pandas().assign(sample_id=mixed["sample_id"])):
+        found = beamscore.evaluate("toy", form, predictions, fields={"ground_truth": {"words": "x.words"}})
+        assert found.sums == expected
 
 
 @pytest.mark.filterwarnings("ignore:1 of 2 .* were rejected")

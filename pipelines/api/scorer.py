@@ -270,8 +270,9 @@ class Scorer:
         seen, kinds = added.seen[side], record_fields(record_type(added, side))
         fields, needed = self._fields(side), self._needed(side)
         never_text = [name for name, is_text in kinds.items() if not is_text]
-        if isinstance(data, pa.Table):
+        if isinstance(data, (pa.Table, _Rows)):
             fields = fields.parsing(never_text)
+        if isinstance(data, pa.Table):
             names = data.column_names
             if same := same_name(names):
                 raise ValueError(f"{side_name(side, Totals.systems)}: {same}")
@@ -497,10 +498,14 @@ def result_of(samples: pa.Table, unscored: Iterable[str] | None, saved: RunToSav
     )
 
 
-def _table(frame: Any, needed: Collection[str]) -> Any:
+class _Rows(list[dict[str, Any]]):
+    """The rows of a frame that is no Arrow table, in which text may be JSON as in a table."""
+
+
+def _table(frame: Any, needed: Collection[str]) -> pa.Table | _Rows:
     """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects.
 
-    One of pandas with values of several types in a column, which Arrow does not have, becomes records. Mappings become
+    One of pandas with values of several types in a column, which Arrow does not have, becomes rows. Mappings become
     JSON: Arrow would give each the keys of all. A level of the index of pandas is a column.
     """
     if not hasattr(frame, "reindex"):
@@ -522,7 +527,7 @@ def _table(frame: Any, needed: Collection[str]) -> Any:
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
         rows = zip(given.to_dict("records"), given.notna().to_dict("records"), strict=True)
-        return [empty | {name: value for name, value in row.items() if has_value[name]} for row, has_value in rows]
+        return _Rows(empty | {key: row[key] for key in row if has_value[key]} for row, has_value in rows)
     for name in map(str, frame.columns):
         if name not in needed:
             table = table.append_column(name, pa.nulls(len(table)))
@@ -553,8 +558,8 @@ def _with_numbers(side: Any, first: int) -> Any:
     """Returns the records of an unnamed side that are not None, each with its number, from `first`, as `sample_id`."""
     if isinstance(side, pa.Table):
         return side.append_column(SAMPLE_ID, pa.array(map(str, range(first, first + len(side))), pa.string()))
-    numbered = enumerate(side, first)
-    return [{**fields_of(record), SAMPLE_ID: str(number)} for number, record in numbered if record is not None]
+    kind = _Rows if isinstance(side, _Rows) else list
+    return kind({**fields_of(each), SAMPLE_ID: str(n)} for n, each in enumerate(side, first) if each is not None)
 
 
 def json_records(
@@ -566,9 +571,9 @@ def json_records(
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
-    data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
-    a column of `structured` is JSON. fields: returns those of a record that is no row of a table. scored: as in
-    `record_json`, which writes the records.
+    data: an iterable of records, see `fields_of`, or an Arrow table. In a table, or the rows of a frame, a null is an
+    absent field, and text in a column of `structured` is JSON. fields: returns those of a record that is no row of a
+    table. scored: as in `record_json`, which writes the records.
 
     Raises TypeError if a record is not a mapping.
     """
@@ -581,7 +586,8 @@ def json_records(
                 else:
                     yield readable_json(present_fields(row, parsed), texts, scored)
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
-        for record in data:
-            yield readable_json(fields(record), texts, scored)
+        for record in map(fields, data):
+            given = present_fields(record, structured) if isinstance(data, _Rows) else record
+            yield readable_json(given, texts, scored)
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")

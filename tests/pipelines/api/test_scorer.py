@@ -170,7 +170,8 @@ Line: Any = namedtuple("Line", ["text"])
 def test_any_form_of_records_without_ids_is_paired_by_position_and_a_table_has_its_rows() -> None:
     records = [{"text": "a"}, {"text": "b"}, {"text": "c"}]
     lines, table = [Line(**each) for each in records], pa.Table.from_pylist(records)
-    for truths, predictions in itertools.product([records, lines, table], repeat=2):
+    mixed = table.to_pandas().assign(words=["[]", "[]", []])
+    for truths, predictions in itertools.product([records, lines, table, mixed], repeat=2):
         scorer = beamscore.Scorer("toy", replicates=0)
         for _ in range(2):
             scorer.update(truths, predictions)
