@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from ...metrics.converter import CR_ALONE
 from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
     SAMPLE_ID,
@@ -36,6 +37,7 @@ from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_tex
 _LINE_MARKS = len(BOM) + len(b"\r\n")
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+_CR_IN_VALUE = "a value has a line end (CR) without quotes; quote it, or write the file as JSONL"
 MAX_HEADER_BYTES = 1 << 20
 LIMITS_PER_RECORD = 2
 """A CSV record above this many limits.record_bytes ends the run: an unclosed quote extends to the end of the file."""
@@ -188,6 +190,8 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = ""
             return
         except csv.Error as error:
             problem = str(error)
+            # Python blames how the file was opened, in other words in each version.
+            problem = _CR_IN_VALUE if problem.startswith("new-line character seen") else problem
         if problem.startswith("unexpected end of data"):
             raise ValueError(f"the quote that opens in line {number} is not closed")
         text = bytes(taken)
@@ -241,7 +245,8 @@ def header_of(file: SourceFile, fields: FieldMap) -> list[str]:
     if header is None:
         return []
     if header.problem:
-        raise InputProblem(f"{file.path}:{header.line}: the names of the columns: {header.problem}")
+        problem = CR_ALONE if header.problem == _CR_IN_VALUE else f"the names of the columns: {header.problem}"
+        raise InputProblem(f"{file.path}:{header.line}: {problem}")
     check_columns(f"{file.path}:{header.line}", header.fields, fields)
     return header.fields
 
