@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -38,6 +38,8 @@ from ..commands.compare import (
 from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
+from ..inputs.inputs import Inputs
+from ..inputs.mismatch import no_column, without_values
 from ..runners import launch
 from ..runs.causes import causes_of, stored_causes, why_unscored
 from ..runs.comparison import COMPARISON
@@ -82,8 +84,18 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
         plan = replace(plan, invocation=Invocation.now(["beamscore.evaluate"], launch.runner_name(options), files))
         run_and_publish(options, partial(build_evaluation, plan=plan), folder, plan.run_id, LAYOUT)
         system = open_system(folder)
+        _look_for_columns(plan.inputs, system.run.summary.warnings)
         document, causes = system.run.summary.document(), stored_causes(system.run.provenance)
         return _read(system, why_unscored(document, plan.inputs, causes, "the attribute `rejected`").values())
+
+
+def _look_for_columns(inputs: Inputs, warnings: Container[str]) -> None:
+    """Raises UsageError if a column has no value, as the warnings say, and the first ground truths do not have it."""
+    absent = [column for column in inputs.more_columns if without_values(inputs.configuration, column) in warnings]
+    known = list(inputs.first_records(GROUND_TRUTH).fields) if absent else []
+    for column in absent:
+        if column not in known:
+            raise UsageError(no_column("ground_truth", column, known, inputs.columns[GROUND_TRUTH].fields))
 
 
 def load(run: str | os.PathLike[str]) -> Result:

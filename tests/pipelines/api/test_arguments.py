@@ -141,6 +141,8 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
             beamscore.evaluate("toy", dotted, PREDICTIONS, slices=["kind.othr"])
         with pytest.warns(UserWarning, match=empty):
             assert beamscore.evaluate("toy", form(nulls), PREDICTIONS, slices=["kind"]).warnings == [empty]
+    with pytest.raises(ValueError, match=missing.format(*misspelled)):
+        beamscore.evaluate("toy", *FILES, slices=["kinds"])
     # More samples may come that have it.
     scorer = beamscore.Scorer("toy", slices=["kind"])
     scorer.update([{"sample_id": "other", "text": "x"}], [{"sample_id": "other", "text": "x"}])
