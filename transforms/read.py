@@ -383,7 +383,7 @@ class EncodeBundle(RecordIntake):
                 fields = needed_fields(self._whole, self._read)
                 text, problem = readable_json(fields, self._texts, self._scored)
                 if problem is not None:
-                    return self._unreadable(element, problem)
+                    return self._unreadable(element, problem, identified(text, self._fields)[0])
                 position = _position(record_json(fields, is_sorted=True, scored=self._scored))
         except InputProblem:
             raise
@@ -393,10 +393,10 @@ class EncodeBundle(RecordIntake):
         line = Line(position, 0, text[: self._plan.limits.record_bytes], len(text))
         return self.record(self._encoder, line)
 
-    def _unreadable(self, element: Any, error: str) -> Quarantined:
+    def _unreadable(self, element: Any, error: str, sample_id: str = "") -> Quarantined:
         text = shown(element)
         encoded = EncodedRecord(self._encoder.encode(_position(text), 0, JSON, text))
-        return super().rejected(encoded, "unreadable", error)
+        return super().rejected(encoded, "unreadable", error, sample_id or None)
 
     def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         """Returns the quarantine entry of a record with all its fields: what it lacks may have another name."""
@@ -406,9 +406,8 @@ class EncodeBundle(RecordIntake):
                 name: value if name in self._read or isinstance(value, _PLAIN) else f"<{type(value).__name__}>"
                 for name, value in self._whole.items()
             }
-            with contextlib.suppress(ArithmeticError, RecursionError, TypeError, ValueError):
-                text = record_json(fields)
-                encoded = EncodedRecord(self._encoder.encode(encoded.origin.position, 0, JSON, text))
+            text, _ = readable_json(fields, (), ())
+            encoded = EncodedRecord(self._encoder.encode(encoded.origin.position, 0, JSON, text))
         return super().rejected(encoded, cause, error, sample_id)
 
 

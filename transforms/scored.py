@@ -255,7 +255,7 @@ def json_value(value: Any, column: str) -> Any:
         return value
     try:
         return with_integers(msgspec.json.decode(record_json({"value": value}, scored=()))["value"])
-    except msgspec.DecodeError as error:
+    except (ValueError, msgspec.MsgspecError) as error:
         raise ValueError(f"the column {column}, by which samples are grouped, has an infinite number") from error
 
 

@@ -28,7 +28,6 @@ from ...transforms.io.field_map import (
     needed_fields,
     present_fields,
     readable_json,
-    record_json,
 )
 from ...transforms.io.readers import converted, same_name
 from ...transforms.records import (
@@ -537,12 +536,12 @@ def _table(frame: Any, needed: Collection[str]) -> pa.Table | _Rows:
 def _json_of(value: Any, is_present: bool) -> str | None:
     """Returns a value of a pandas frame as JSON, with null for NaN; None if it is missing.
 
-    Raises ArrowInvalid if the value may hold an infinity, which JSON does not have.
+    Raises ArrowInvalid for what JSON does not have.
     """
-    text = record_json({"": value}, scored=())[len('{"":') : -1].decode() if is_present else None
-    if text is not None and "Infinity" in text:
-        raise pa.ArrowInvalid("Infinity")
-    return text
+    text, problem = readable_json({"": value} if is_present else {}, (), ())
+    if problem is not None:
+        raise pa.ArrowInvalid(problem)
+    return text[len('{"":') : -1].decode() or None
 
 
 def _unnamed(side: Any) -> bool:
@@ -573,7 +572,7 @@ def json_records(
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table, or the rows of a frame, a null is an
     absent field, and text in a column of `structured` is JSON. fields: returns those of a record that is no row of a
-    table. scored: as in `record_json`, which writes the records.
+    table. scored: as in `record_json`.
 
     Raises TypeError if a record is not a mapping.
     """

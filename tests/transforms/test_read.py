@@ -316,7 +316,7 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
         ({"sample_id": "a", "text": [[[[[[1]]]]]]}, "too_deep", "limits.depth"),
         ({"sample_id": "a", "text": "\ud800"}, "unreadable", "JSON"),
         ({"sample_id": "a", "text": 10**5000}, "unreadable", "Exceeds the limit (4300"),
-        ({"sample_id": "a", "text": [float("nan")]}, "unreadable", "; NaN and Infinity are not JSON"),
+        ({"sample_id": "a", "text": [float("nan")]}, "unreadable", "text: NaN and Infinity are not JSON"),
         ({"sample_id": b"a"}, "unreadable", "sample_id: must be a string, not bytes"),
     ):
         # A NaN within a field that nobody scores is a null.
@@ -324,6 +324,7 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
         assert [sample_id for _, sample_id, _ in found] == ["good"]
         assert (entry.side, entry.stage, entry.cause, entry.line, entry.source) == ("ours", "read", cause, None, "")
         assert error in entry.error
+        assert entry.sample_id == ("a" if entry.error.startswith(("text: ", "(): ")) else None)
         assert entry.text
 
 

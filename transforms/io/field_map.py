@@ -342,7 +342,7 @@ def readable_json(
     if not any(isinstance(fields.get(name), _BYTES) for name in texts):
         with contextlib.suppress(*_NO_JSON):
             return record_json(fields, scored=scored), None
-    problems = {name: _why_no_json(name, value, texts) for name, value in fields.items()}
+    problems = {name: _why_no_json(name, value, texts, scored) for name, value in fields.items()}
     readable = {name: value for name, value in fields.items() if problems[name] is None}
     problem = next(f"{name}: {problem}" for name, problem in problems.items() if problem is not None)
     return record_json(readable, scored=scored), problem
@@ -351,11 +351,11 @@ def readable_json(
 _NO_JSON = (ArithmeticError, RecursionError, TypeError, ValueError)
 
 
-def _why_no_json(name: str, value: Any, texts: Collection[str]) -> str | None:
+def _why_no_json(name: str, value: Any, texts: Collection[str], scored: Collection[str] | None) -> str | None:
     if name in texts and isinstance(value, _BYTES):
         return f"must be a string, not {type(value).__name__}"
     try:
-        record_json({name: value})
+        record_json({name: value}, scored=scored)
     except _NO_JSON as error:
         return error_text(error)
     return None
@@ -365,8 +365,8 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False, scored: Coll
     """Returns a record as JSON: decimals and what is of NumPy as plain numbers and arrays, a field that is NaN as null.
 
     is_sorted: whether keys are in order: equal bytes for equal records. scored: the fields in which a NaN deeper within
-    is no JSON, but a null in any other; None: all. Raises TypeError if a value cannot be written, RecursionError if it
-    is nested too deep.
+    is no JSON, but a null in any other; None: all. Raises ValueError for such a NaN and for infinity, TypeError if a
+    value cannot be written, RecursionError if it is nested too deep.
     """
     plain = plain_values(fields)
     encoder = msgspec.json.Encoder(decimal_format="number", order="sorted" if is_sorted else None)
@@ -376,10 +376,10 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False, scored: Coll
         except ValueError:
             # It writes a float that is no number as null, but no such decimal.
             written = encoder.encode(plain := without_decimals(plain))
-        if b"null" not in written or not _has_no_json(plain, scored):
-            return written
-    # A lone surrogate is not text, nor are infinity and NaN numbers of JSON, though they would be written as null: as
-    # they are written here, they are rejected when the record is decoded, with this record.
+        if b"null" in written and _has_no_json(plain, scored):
+            raise ValueError("NaN and Infinity are not JSON")
+        return written
+    # A lone surrogate is not text: as it is written here, it is rejected when the record is decoded, with this record.
     return json.dumps(msgspec.to_builtins(without_decimals(plain)), sort_keys=is_sorted).encode()
 
 

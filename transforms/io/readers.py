@@ -29,7 +29,7 @@ from .field_map import (
     is_no_number,
     plain_value,
     plain_values,
-    record_json,
+    readable_json,
     without_decimals,
 )
 from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
@@ -479,7 +479,10 @@ def _encoded(record: dict[str, Any], scored: Collection[str]) -> tuple[bytes, En
     try:
         payload = msgspec.msgpack.encode(record, enc_hook=plain_value)
     except OverflowError:
-        return record_json(record, scored=scored), JSON
+        text, problem = readable_json(record, (), scored)
+        if problem is not None:
+            raise ValueError(f"field {problem}") from None
+        return text, JSON
     if _MAYBE_NO_NUMBER.search(payload):
         for name, value in msgspec.msgpack.decode(payload).items():
             if name in scored and has_float(value, is_no_number):

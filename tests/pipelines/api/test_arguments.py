@@ -95,8 +95,9 @@ def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_nan_field_is_abse
         with pytest.warns(UserWarning, match="1 prediction record rejected"):
             found = evaluated(rules(None), rules(value))
         assert found.values["overall.f1"] == 0
-        assert [each.message.endswith("NaN and Infinity are not JSON") for each in found.rejected] == [True]
-        with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
+        ((sample_id, message),) = ((each.sample_id, each.message.removeprefix("field ")) for each in found.rejected)
+        assert (sample_id, message) == ("a", "rules: NaN and Infinity are not JSON")
+        with pytest.raises(beamscore.RejectedRecord, match=r"^prediction: rules: NaN and Infinity are not JSON"):
             beamscore.score("traffic_rules", *rules(None), *rules(value))
     assert evaluated(rules(0.1), rules(Decimal("0.1"))).values["overall.f1"] == 1
     assert beamscore.score("traffic_rules", *rules(1), *rules(1)).metrics["unpaired_rules"] == 0

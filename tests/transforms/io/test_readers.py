@@ -388,6 +388,8 @@ def test_an_id_and_a_long_integer_in_json_are_read(tmp_path: Path, ending: str) 
     assert records([second]) == [{"sample_id": "7", "x": [1]}]
     (row,) = rows_of(write(tmp_path / f"a.{ending}", pa.table({"sample_id": [Decimal(7)]})))
     assert row.sample_id == "7"
+    (row,) = rows_of(write(tmp_path / f"a.{ending}", pa.table({"sample_id": ["a"], "x": long[:1], "y": [math.inf]})))
+    assert (row.sample_id, row.error) == ("a", "field y: NaN and Infinity are not JSON")
 
 
 def test_a_value_that_python_does_not_have_rejects_its_row_alone(tmp_path: Path) -> None:
