@@ -91,7 +91,8 @@ def evaluate(
     pandas or Polars frame. Records in memory are scored without Beam and without files, in this process or in
     `processes` workers; two sides of files by the pipeline of the command. The other arguments are those of `Scorer`:
     options, missing, slices, cluster, repeats, derived, replicates, confidence, seed, fields, sample_id_type. It
-    warns of duplicates and rejected records, and if nothing was scored.
+    warns of duplicates and rejected records, and if nothing was scored. Files have the limits of the command, such as
+    limits.slices, which only its `--set` raises; records in memory have only limits.slices_per_sample.
 
     Raises ValueError if an argument or an input is wrong, also if no ground truth has a column to slice or draw by,
     TypeError if a side is neither files nor records, MissingTool if a program that the benchmark needs is not
