@@ -73,13 +73,13 @@ class PropertyNumbers:
 def true_rules(truth: TrafficRulesTruth, numbers: PropertyNumbers) -> list[Rule]:
     """Returns the rules of the ground truth, in order, without the ignored properties.
 
-    Raises RejectedRecord if an id is duplicated, a rule has neither properties nor centerlines, though they may be
-    empty, or the record exceeds the limits.
+    Raises RejectedRecord if an id is duplicated, a rule has no properties, though they may be empty, or the record
+    exceeds the limits.
     """
     for number, rule in enumerate(truth.rules):
-        # Rules without properties are equal, so that names of fields that are not known would make predictions right.
-        if rule.properties is None and rule.centerlines is None:
-            raise RejectedRecord("ground_truth", f"rules[{number}] has neither `properties` nor `centerlines`")
+        # Rules without properties are equal, so that an unknown name of this field would make predictions right.
+        if rule.properties is None:
+            raise RejectedRecord("ground_truth", f"rules[{number}] has no `properties`")
     rules = _rules(truth.rules, numbers, "ground_truth")
     duplicated = [name for name, number in Counter(numbers.name(rule.id) for rule in truth.rules).items() if number > 1]
     if duplicated:

@@ -243,11 +243,11 @@ def nested(depth: int) -> list[Any]:
     ("truth", "rule", "said"),
     [
         (
-            [{"id": each, "centerlines": []} for each in (1, "1", 2, 2)],
+            [{"id": each, "properties": {}} for each in (1, "1", 2, 2)],
             {},
             r"rules: the id '1' is duplicated; give every rule an id of",
         ),
-        ([{"id": 1, "properties": {}}, {"id": 2}], {}, r"\Arules\[1\] has neither `properties` nor `centerlines`\Z"),
+        ([{"id": 1, "properties": {}}, {"id": 2, "centerlines": ["1"]}], {}, r"\Arules\[1\] has no `properties`\Z"),
         ([], {"centerlines": ["1"] * 10_001}, "rules: they name 10001 centerlines, and at most 10000"),
         ([], {"properties": {str(n): n for n in range(65)}}, "there are 65, and at most 64 are scored"),
         ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx…' cannot .{0,50}1000 values"),
@@ -320,7 +320,7 @@ RULES = st.lists(
 @given(RULES, RULES | st.none(), FORMS, FORMS)
 def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, form: str, other: str) -> None:
     """In either form of Unicode."""
-    stated = [rule for rule in drawn if rule["properties"] is not None or rule["centerlines"] is not None]
+    stated = [rule for rule in drawn if rule["properties"] is not None]
     true = [{**rule, "id": f"É{number}"} for number, rule in enumerate(stated)]
     scored = score(true, predicted)
     found = values(scored)
