@@ -14,16 +14,20 @@ from msgspec import UNSET
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 
-def wrong_names(names: Mapping[str, Sequence[str]], advice: str = "") -> Callable[[type[StructT]], type[StructT]]:
+def wrong_names(
+    names: Mapping[str | tuple[str, ...], Sequence[str]], advice: str = ""
+) -> Callable[[type[StructT]], type[StructT]]:
     """Returns a decorator of a record type: a member with a wrong name is refused if the field that is meant is absent.
 
     Otherwise the member has no part in the record. The record type has no `__post_init__`, as it gets one.
 
     Args:
-        names: of each field, by its name in a record, the wrong names that are refused.
+        names: the wrong names that are refused, by the name of the field in a record, or of several that may be meant.
         advice: the end of the message.
     """
-    meant = {wrong: name for name, others in names.items() for wrong in others}
+    meant = {
+        wrong: (fields,) if isinstance(fields, str) else fields for fields, others in names.items() for wrong in others
+    }
     holders = {wrong: f"wrong_name_{number}" for number, wrong in enumerate(meant)}
 
     def decorated(kind: type[StructT]) -> type[StructT]:
@@ -38,10 +42,11 @@ def wrong_names(names: Mapping[str, Sequence[str]], advice: str = "") -> Callabl
             found = [
                 wrong
                 for wrong in given
-                if getattr(record, holders[wrong]) is not None and _is_absent(getattr(record, attributes[meant[wrong]]))
+                if getattr(record, holders[wrong]) is not None
+                and all(_is_absent(getattr(record, attributes[name])) for name in meant[wrong])
             ]
             if found:
-                right = dict.fromkeys(f"`{meant[wrong]}`" for wrong in found)
+                right = dict.fromkeys(f"`{name}`" for wrong in found for name in meant[wrong])
                 raise ValueError(f"it has {', '.join(found)}, not {' or '.join(right)}{advice}")
             for wrong in given:
                 msgspec.structs.force_setattr(record, holders[wrong], UNSET)

@@ -28,8 +28,13 @@ RegionId = Annotated[str, msgspec.Meta(max_length=256)] | int
 DIFFICULTIES = ("normal", "small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
 """The categories of text regions in the order of the DeTEXT paper's tables; other labels may be used too."""
 
-
-_of_other_tools = wrong_names({"text": ("transcription",)}, "; rename it, or remove it to score detection alone")
+_of_other_tools = wrong_names(
+    {
+        "text": ("transcription",),
+        ("box", "points"): ("bbox", "bb", "polygon", "poly", "quad", "segmentation"),
+    },
+    "; rename it, or remove it if it is not to be scored; `box` is [x1, y1, x2, y2], `points` are [[x, y], ...]",
+)
 
 
 @_of_other_tools

@@ -43,7 +43,7 @@ DRAWINGS = {
 DECLARED = {
     "chart": "93a0c8233e8310ff",
     "chemistry": "8ddd9f610f289e81",
-    "figure_text": "d740b8fc0f2222c5",
+    "figure_text": "ee676f9848711b81",
     "formula": "9d49a159cb53d322",
     "traffic_rules": "e1005cabc0ef11b8",
 }

@@ -220,12 +220,14 @@ def test_unclear_records_are_rejected() -> None:
         ([at(0)], [at(0, confidence=math.nan)], "prediction", r"regions\[0\]\.confidence"),
     ):
         assert re.search(message, rejection(side, truth, prediction)), message
-    named = [at(0, transcription="a")]
-    for truth, prediction in ((named, []), ([], named)):
-        with pytest.raises(
-            msgspec.ValidationError, match=r"it has transcription, not `text`; .* - at `\$.regions\[0\]`"
-        ):
-            rejection("sample", truth, prediction)
+    for named, said in (
+        (at(0, transcription="a"), "transcription, not `text`"),
+        *(({"id": "a", name: [0, 0, 9, 9]}, f"{name}, not `box` or `points`") for name in ("bbox", "polygon")),
+    ):
+        for truth, prediction in (([named], []), ([], [named])):
+            with pytest.raises(msgspec.ValidationError, match=rf"it has {said}; .* - at `\$.regions\[0\]`"):
+                rejection("sample", truth, prediction)
+    assert score(ARC, [{**ARC[0], "bbox": [0, 0, 9, 9]}]).metrics["detection.f1"] == 1
 
 
 # 481 regions of 4 corners, 4 steps each; 2 for each of 240 pairs that meet, and 240 // 16 as one region is compared
