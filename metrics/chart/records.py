@@ -192,6 +192,7 @@ class VisualElements(Struct, frozen=True):
 NO_ELEMENTS = VisualElements()
 
 
+@wrong_names({"x": ("label", "category", "X")})
 class DataPoint(Struct, frozen=True, gc=False):
     """A point of a data series: numbers, or text that holds a number; x may be a label."""
 
@@ -199,6 +200,7 @@ class DataPoint(Struct, frozen=True, gc=False):
     y: Scalar = None
 
 
+@wrong_names({"name": ("label", "series", "series_name")})
 class DataSeries(Struct, frozen=True):
     """A named data series: points, or the summary that a box plot shows."""
 

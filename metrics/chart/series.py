@@ -95,7 +95,8 @@ def score_series(
     """Returns the score of task 6b or 7 of one chart; no prediction (None) scores 0, no series on both sides 1.
 
     None for a chart of a class that has no data. Raises RejectedRecord for a ground truth without a class, with a
-    series that does not have the layout of the class, or with a y that is not a number, and if the work is too much.
+    series that does not have the layout of the class, with a y that is not a number, or with no x at all, and if the
+    work is too much.
     """
     elements = element_kind(task, chart_class)
     if elements is None:
@@ -105,6 +106,10 @@ def score_series(
     truths = [Series.of(each, kind, is_summary, options) for each in truth]
     predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
     _require_layout(truths, chart_class, is_summary)
+    # Without any x all labels would be equal, so that an unknown name of this field would make predictions right.
+    points = [point for each in truth if isinstance(each.data, list) for point in each.data]
+    if points and all(point.x is None for point in points):
+        raise RejectedRecord("ground_truth", 'task6: no point of the data series has an `x`; an empty label is ""')
     are_named = options.protocol == "released" or any(each.name for each in truths)
     similarity = _similarity(kind, truths, predictions, budget, options)
     names, others = [each.name for each in truths], [other.name for other in predictions]

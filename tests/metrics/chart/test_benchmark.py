@@ -4,6 +4,7 @@ import copy
 import functools
 import json
 import math
+import operator
 import random
 import re
 import unicodedata
@@ -130,20 +131,23 @@ WRONG_NAMES = [
     *(("task6.output", name, name.replace(" ", "_")) for name in ("visual elements", "data series")),
     *(("task6.output.visual elements", name, name[:-1]) for name in ("bars", "lines", "boxplots")),
     *(("task6.output.visual elements", "scatter points", wrong) for wrong in ("scatter_points", "scatter", "points")),
+    *(("task6.output.data series.0", "name", "label"), ("task6.output.data series.0.data.0", "x", "label")),
 ]
 
 
 @pytest.mark.parametrize(("place", "right", "wrong"), WRONG_NAMES)
 def test_a_wrong_name_is_refused_unless_the_right_one_is_there(place: str, right: str, wrong: str) -> None:
-    given = copy.deepcopy(PREDICTION)
-    named: Json = functools.reduce(lambda each, name: each[name], place.split("."), given)
+    given: Any = copy.deepcopy(PREDICTION)
+    path: list[Any] = [int(name) if name.isdigit() else name for name in place.split(".")]
+    named = functools.reduce(operator.getitem, path, given)
     named[right] = named.get(right, [])
     record = msgspec.convert(given, ChartPrediction)
     named[wrong] = named[right]
     assert msgspec.convert(given, ChartPrediction) == record
     # An empty object is absent, too.
     named[right] = {} if isinstance(named[right], dict) else None
-    with pytest.raises(msgspec.ValidationError, match=re.escape(f"it has {wrong}, not `{right}` - at `$.{place}`")):
+    shown = re.sub(r"\.(\d)", r"[\1]", place)
+    with pytest.raises(msgspec.ValidationError, match=re.escape(f"it has {wrong}, not `{right}` - at `$.{shown}`")):
         msgspec.convert(given, ChartPrediction)
     named[wrong] = None
     msgspec.convert(given, ChartPrediction)
@@ -347,7 +351,7 @@ def varied(node: Any, chance: random.Random, pools: dict[str, tuple[Any, ...]]) 
         return [varied(each, chance, pools) for each in chance.choices(node, k=chance.randrange(5) if node else 0)]
     if not isinstance(node, dict):
         return node
-    of_series = {**IN_IMAGE, **dict.fromkeys((*SUMMARY, "y"), VALUES), "x": chance.choice((LABELS, VALUES))}
+    of_series = {**IN_IMAGE, **dict.fromkeys((*SUMMARY, "y"), VALUES), "x": chance.choice((LABELS[1:], VALUES))}
     found = {name: varied(value, chance, of_series if name == "data series" else pools) for name, value in node.items()}
     chosen = {name for name in found if name in pools and not isinstance(found[name], (dict, list))}
     return {**found, **{name: chance.choice(pools[name]) for name in sorted(chosen)}}

@@ -231,3 +231,5 @@ def test_a_true_value_that_is_no_number_rejects_the_ground_truth() -> None:
         for value in ("n/a", None, 1.1e100, float("nan")):
             truth = {"task1": chart_type(kind), "task6": one((1, 1), (2, value))}
             assert make.rejection("ground_truth", truth, None, tasks=["task6b"]) == message
+        truth["task6"] = one((None, 1), (None, 2))
+        assert "has an `x`; an empty" in make.rejection("ground_truth", truth, None, tasks=["task6b"])
