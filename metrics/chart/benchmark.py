@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -60,7 +59,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         details: dict[str, Any] = {}
-        coverage: Mapping[str, int] = {}
+        coverage: dict[str, int] = {}
         total, count = 0.0, 0
         for task in tasks:
             score = self._score_task(task, truth, prediction, chart_class, budget)
@@ -71,7 +70,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
                 statistics[ATTEMPTED[task] if score.attempted else OMITTED[task]] = 1
             metrics |= score.metrics
             details[task] = score.details
-            coverage = score.coverage or coverage
+            coverage |= score.coverage or {}
             if score.share is not None:
                 total, count = total + score.share, count + 1
         metrics["score"] = total / count if count else None

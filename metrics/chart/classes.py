@@ -33,6 +33,7 @@ from .task_score import TaskScore, listed, not_listed, shortened
 NONE = "(none)"
 OTHER = "(other)"
 NOT_LISTED = "ground_truth_classes_not_listed"
+NOT_SCORED = "ground_truth_text_roles_not_scored"
 MAX_CLASS_LENGTH = 64
 
 # Charts with a word of these in their class have task 1 alone.
@@ -122,11 +123,11 @@ WrongRole = tuple["str | None", "str | None", "str | None"]
 def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | None, options: ChartOptions) -> TaskScore:
     """Returns the score of the roles of the text blocks of one chart, by id.
 
-    A text whose true role is not scored is omitted, with the roles predicted for it. A role that is predicted for an id
-    that the ground truth lacks, and a second role for the same id, count against precision. Where a text has a true
-    role that is scored and another that is not, each of both is right. Released, the first is wrong there, since what
-    is predicted for the text is left out, and the first id that the ground truth lacks is the last that is read of a
-    prediction.
+    A text whose true role is not scored is omitted, with the roles predicted for it; the coverage counts such roles. A
+    role that is predicted for an id that the ground truth lacks, and a second role for the same id, count against
+    precision. Where a text has a true role that is scored and another that is not, each of both is right. Released, the
+    first is wrong there, since what is predicted for the text is left out, and the first id that the ground truth lacks
+    is the last that is read of a prediction.
     """
     released = options.protocol == "released"
     given = predicted_roles(output, options)
@@ -147,18 +148,24 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
         errors.append({"id": key, "truth": role, "predicted": shown})
     accuracy = correct / total if total else None
     details = {"correct": correct, "errors": listed(errors), **not_listed(errors=errors)}
-    return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None)
+    not_scored = sum([role not in known for _, role in true_roles])
+    coverage = {NOT_SCORED: not_scored} if not_scored else None
+    return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None, coverage)
 
 
 def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
     """Returns the roles that a prediction has, None if it has none.
 
-    Released, they may be called `text_blocks`; only blocks before the first that is not a text role count.
+    Released, they may be called `text_blocks`; only blocks before the first that is not a text role count. Published,
+    raises RejectedRecord for blocks alone.
     """
     if output is None:
         return None
-    if output.text_roles is not None or output.text_blocks is None or options.protocol == "published":
+    if output.text_roles is not None or output.text_blocks is None:
         return output.text_roles
+    if options.protocol == "published":
+        message = "task3.output has text_blocks, not `text_roles`; protocol: released alone reads roles from both"
+        raise RejectedRecord("prediction", message)
     roles: list[TextRole] = []
     with suppress(msgspec.ValidationError):
         for entry in output.text_blocks if isinstance(output.text_blocks, list) else ():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..benchmark import MetricSpec, Table
 from ..statistics.ratios import f_measure, mean, precision_recall_f1, ratio, where
 from ..statistics.sums import Sums
-from .classes import NONE, NOT_LISTED, OTHER
+from .classes import NONE, NOT_LISTED, NOT_SCORED, OTHER
 from .records import ALL_TASKS, ChartOptions
 
 ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
@@ -92,7 +92,8 @@ SAMPLE_METRICS = (
 
 COVERAGE_WARNINGS = {
     NOT_LISTED: "the ground truth has chart classes that are not listed: check edition and classes; the precision of a "
-    "class that no edition has either is too high"
+    "class that no edition has either is too high",
+    NOT_SCORED: "the ground truth has text roles that are not scored: check edition and text_roles",
 }
 
 

@@ -91,16 +91,18 @@ class TextRole(Struct, frozen=True, gc=False):
     role: str | None = None
 
 
-@wrong_names({"text_roles": ("text roles", "roles")})
+@wrong_names({"text_roles": ("text roles", "roles", "text_blocks")})
 class TextRoles(Struct, frozen=True):
     """Task 3: the roles of the text blocks."""
 
     text_roles: list[TextRole] | None = None
 
 
-class PredictedTextRoles(TextRoles, frozen=True):
+@wrong_names({"text_roles": ("text roles", "roles")})
+class PredictedTextRoles(Struct, frozen=True):
     """Task 3 of a prediction. The released script reads `text_blocks` where a file has no `text_roles`."""
 
+    text_roles: list[TextRole] | None = None
     text_blocks: Any = None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 
 from beamscore.metrics.statistics.sums import Sums
@@ -84,13 +85,16 @@ def role_cells(truth: Json, prediction: Json | None, **options: Any) -> dict[str
     return Sums.of(score.statistics).family("task3.confusion")
 
 
-def test_each_edition_has_its_roles() -> None:
+def test_each_edition_has_its_roles_and_others_are_counted_in_the_coverage() -> None:
     roles_of: dict[int, tuple[str, ...]] = {2019: ("chart_title", "axis_title", "tick_label", "legend_label")}
     roles_of[2020] = (*roles_of[2019], "legend_title", "value_label", "other")
     roles_of[2022] = (*roles_of[2020], "tick_grouping", "mark_label")
     every = roles(*enumerate(roles_of[2022]))
     for edition, scored in roles_of.items():
         assert role_cells(every, every, edition=edition) == {f"{role}|{role}": 1 for role in scored}
+        truth = {"task1": chart_type("Radar"), "task3": every}
+        left = {"ground_truth_text_roles_not_scored": 9 - len(scored)} if edition < 2022 else {}
+        assert make.score(truth, None, edition=edition).coverage == {"ground_truth_classes_not_listed": 1, **left}
 
 
 ONE, BOTH = roles((1, "tick_label")), roles((1, "axis_title"), (2, "tick_label"))
@@ -131,9 +135,10 @@ def test_released_reads_roles_from_text_blocks_where_there_are_no_text_roles() -
         *(({"text_blocks": entries}, 1), ({"text_blocks": entries[::2]}, 2), ({"text_blocks": {"id": 1}}, 0)),
         ({"text_blocks": entries[:1], "text_roles": []}, 0),
     ):
-        for protocol, right in (("released", correct), ("published", 0)):
-            score = make.score(truth, {"task3": {"output": named}}, tasks=["task3"], protocol=protocol)
-            assert score.metrics["task3.accuracy"] == right / 2
-            # They are an attempt at the task where they are read.
-            attempted = protocol == "released" or "text_roles" in named
-            assert ("task3.attempted" in score.statistics) == attempted
+        said = {"task3": {"output": named}}
+        score = make.score(truth, said, tasks=["task3"], protocol="released")
+        assert (score.metrics["task3.accuracy"], score.statistics["task3.attempted"]) == (correct / 2, 1)
+        if "text_roles" not in named:
+            assert "has text_blocks, not `text_roles`; protocol: " in make.rejection("prediction", truth, said)
+            with pytest.raises(msgspec.ValidationError, match="it has text_blocks, not `text_roles`"):
+                make.score(said, None)
