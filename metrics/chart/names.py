@@ -32,12 +32,14 @@ def read_text(text: str, protocol: Protocol) -> str:
     """Returns a text block as task 2 compares it.
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
-    backslash or a braced sub- or superscript, as in metric2.py. Published, the result is in Unicode normalization
-    form C. Texts above 1000 characters keep their LaTeX.
+    backslash or a braced sub- or superscript, as in metric2.py. Published, CR LF is one line end, and the result is in
+    Unicode normalization form C. Texts above 1000 characters keep their LaTeX.
 
     >>> read_text(" CO_{2}\\nper km^{2} ", "published")
     'co₂ per km²'
     """
+    if protocol == "published":
+        text = text.replace("\r\n", "\n")
     plain = compared_text(text, protocol).replace("\n", " ").replace("\r", " ").lower().strip()
     if len(plain) <= MAX_REWRITTEN_LENGTH and may_have_latex(plain):
         plain = without_latex(plain)

@@ -22,8 +22,9 @@ from tests.metrics.chart.samples import Json, block, blocks
 def test_texts() -> None:
     # Above 1000 characters, a text keeps its LaTeX.
     long = "x^{2}" * 200 + "x"
-    found = {"  Total\nCOST \r\n": "total cost", "a\rb": "a b", "\\Alpha 5": "α 5", "x^2": "x^2", "": "", long: long}
+    found = {"  Total\r\nCOST \n": "total cost", "a\rb": "a b", "\\Alpha 5": "α 5", "x^2": "x^2", "": "", long: long}
     assert [read_text(text, "published") for text in found] == [*found.values()]
+    assert read_text("a\r\nb", "released") == "a  b"
     assert read_text(long[:-1], "published") == "x²" * 200
 
 
