@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import shapely
 
@@ -21,9 +21,12 @@ from .figure import Figure, classify_regions, subsets
 from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
 from .outcome import FigureOutcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
+from .regions import lie_apart
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
 """Statistics that count the predicted regions of each kind. Only the tasks of the kinds that occur are measured."""
+
+ELSEWHERE = "prediction_readings_elsewhere"
 
 
 class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):
@@ -37,6 +40,10 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
     corpus_statistics = REGION_KINDS
+    coverage_warnings: ClassVar[Mapping[str, str]] = {
+        ELSEWHERE: "ids of predicted regions name words that lie elsewhere, so that they count as readings of these: a "
+        "detection should have no id"
+    }
     takes_columns = True
     batch_size = 64
     converter = FigureTextConverter()
@@ -142,11 +149,12 @@ def _word_statistics(figure: Figure, members: Mapping[str, Sequence[int]], right
 
 
 def _coverage(figure: Figure, outcome: FigureOutcome) -> dict[str, int]:
-    dropped, prediction_dropped = outcome.dropped
+    readings, (dropped, prediction_dropped) = figure.readings, outcome.dropped
     counts = {
         "ground_truth_regions_dropped": len(dropped),
         "prediction_regions_dropped": len(prediction_dropped) - len(outcome.unmeasurable),
         "prediction_regions_below_confidence": len(figure.unconfident),
         "prediction_readings_of_unknown_regions": len(figure.unknown_readings),
+        ELSEWHERE: sum([lie_apart(figure.truths[word], figure.predictions[each]) for word, each in readings.items()]),
     }
     return {name: count for name, count in counts.items() if count}

@@ -139,6 +139,15 @@ def corners_of(record: Record) -> Sequence[Point]:
     return corner_points(record.box or (0.0, 0.0, 0.0, 0.0)) if record.points is None else record.points
 
 
+def lie_apart(record: Record, other: Record) -> bool:
+    """Returns whether both regions have a location and their bounding boxes do not even touch."""
+    if any(each.points is None and each.box is None for each in (record, other)):
+        return False
+    (xs, ys), (other_xs, other_ys) = (zip(*corners_of(each), strict=True) for each in (record, other))
+    along_x = min(xs) <= max(other_xs) and min(other_xs) <= max(xs)
+    return not (along_x and min(ys) <= max(other_ys) and min(other_ys) <= max(ys))
+
+
 def upright(record: Record) -> tuple[Box, float]:
     """Returns the smallest rectangle around a region, turned upright, and the angle in radians.
 

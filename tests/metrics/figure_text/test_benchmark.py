@@ -49,7 +49,6 @@ CASES: list[tuple[Any, ...]] = [
     # A region with the id of a word is its reading, wherever it lies, and takes no part in detection.
     ("readings", [A, B, C], READ, {}, {ACCURACY: 1 / 3, "detection.recall": None, "end_to_end.recall": None}),
     ("in any case", [A, B, C], READ, {"case_sensitive": False}, {ACCURACY: 2 / 3}),
-    ("elsewhere", [A], [at(90, id="a", text="DNA")], {}, {ACCURACY: 1}),
     # Without ids on either side there are no words; an id is text, and a word needs no location.
     ("no ids", [A], [at(0, text="DNA")], {}, {ACCURACY: None}),
     ("ids are texts", [{"id": 7, "text": "DNA"}], [{"id": "7", "text": "DNA"}], {}, {ACCURACY: 1}),
@@ -207,6 +206,12 @@ def test_every_region_says_how_it_was_matched() -> None:
         "prediction_regions_below_confidence": 1,
         "prediction_readings_of_unknown_regions": 1,
     }
+
+
+@pytest.mark.parametrize(("place", "apart"), [({}, 0), (at(10), 0), (at(10.1), 1), ({"box": [5, 30, 5, 11]}, 1)])
+def test_a_reading_may_lie_elsewhere_which_is_counted(place: dict[str, Any], apart: int) -> None:
+    found = score([A, {"id": "b"}], [{**READING, **place}, at(0, id="b")])
+    assert (found.metrics[ACCURACY], found.coverage) == (1, {"prediction_readings_elsewhere": apart} if apart else {})
 
 
 def test_unclear_records_are_rejected() -> None:
