@@ -110,7 +110,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """
         if details is None:
             details = msgspec.to_builtins(self.score_sample(truth, prediction).details)
-        return draw_chart(truth, prediction, details, self.options, image)
+        return draw_chart(truth, prediction, details, image)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the confusion matrices of tasks 1 and 3, if any."""

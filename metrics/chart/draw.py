@@ -16,13 +16,12 @@ from typing import Any
 from ..common import svg
 from ..common.boxes import corner_points
 from .classes import is_right_class
-from .names import compared_text, label, numbers, read_text
+from .names import label, numbers
 from .records import (
     NO_AXES,
     NO_ELEMENTS,
     BoxPlot,
     Chart,
-    ChartOptions,
     ChartPrediction,
     ChartTruth,
     DataSeries,
@@ -30,7 +29,6 @@ from .records import (
     identifier_text,
     series_of,
 )
-from .task_score import shortened
 
 MARGIN, HEAD, MAX_HEIGHT = 20.0, 62.0, 900.0
 MAX_PARTS = 400
@@ -39,7 +37,7 @@ PANEL_HEIGHT, AXIS_WIDTH, NAME_WIDTH, TICKS = 200.0, 60.0, 90.0, 5
 BOX_PLOT_LINES_UPWARDS = ("min", "first_quartile", "median", "third_quartile", "max")
 """The lines of a box plot from the lowest; `records.BOX_PLOT_LINES` has them in the order of the record."""
 
-Key = str | int | tuple[str, str] | None
+Key = str | int | None
 Judgements = Iterable[tuple[Key, svg.Style]]
 """Keys with the styles of their parts, in order."""
 
@@ -48,7 +46,6 @@ def draw_chart(
     truth: ChartTruth,
     prediction: ChartPrediction | None,
     details: Mapping[str, Any],
-    options: ChartOptions,
     image: svg.ImageSize | None,
 ) -> str:
     """Returns an SVG document; without a prediction, of the ground truth alone.
@@ -69,8 +66,8 @@ def draw_chart(
     drawing.text(MARGIN, 44, f"class: {classes}", style.color, limit=92)
     for record in records:
         judged_by = None if prediction is None else details
-        _Side(drawing, view, record, judged_by, options, record is prediction, image is not None).draw()
-    bottom = _draw_panels(drawing, truth, prediction, details, options, view.write_far())
+        _Side(drawing, view, record, judged_by, record is prediction, image is not None).draw()
+    bottom = _draw_panels(drawing, truth, prediction, details, view.write_far())
     return drawing.document(svg.WIDTH, bottom + MARGIN)
 
 
@@ -101,7 +98,6 @@ class _Side:
     view: svg.View
     record: Chart
     details: Mapping[str, Any] | None
-    options: ChartOptions
     is_predicted: bool
     has_picture: bool
 
@@ -164,30 +160,24 @@ class _Side:
     def _draw_texts(self) -> None:
         # Where task 2 is not scored, there may be any number of blocks.
         task2, blocks = self._details_of("task2"), (self.record.text_blocks or ())[:MAX_PARTS]
-        texts = [shortened(read_text(block.text or "", self.options.protocol)) for block in blocks]
-        keys = [_text_key(identifier_text(block.id), text) for block, text in zip(blocks, texts, strict=True)]
-        ids, side, kind = ("truth_ids", "truth", "missed")
-        if self.is_predicted:
-            ids, side, kind = ("prediction_ids", "predicted", "extra")
+        units, free = task2.get("matched", ()), task2.get("extra" if self.is_predicted else "missed", ())
         judgements = [
-            (_text_key(name, unit[side]), style.of(self.is_predicted))
-            for unit in task2.get("matched", ())
-            for style in [svg.MATCHED if unit["text_score"] >= 1 else svg.WRONG]
-            for name in unit[ids]
+            (position, (svg.MATCHED if unit["text_score"] >= 1 else svg.WRONG).of(self.is_predicted))
+            for unit in units
+            for position in unit.get("positions", ((), ()))[self.is_predicted]
         ]
-        judgements += [(_text_key(each["id"], each["text"]), self._left()) for each in task2.get(kind, ())]
-        judgements += [(key, svg.IGNORED) for key, text in zip(keys, texts, strict=True) if "__" in text]
+        judgements += [(each["position"], self._left()) for each in free if "position" in each]
         roles = {
             each["id"]: f" (role {each['predicted']} instead of {each['truth'] or 'none'})"
             for each in self._details_of("task3").get("errors", ())
             if each["predicted"] is not None and not self.is_predicted
         }
-        # The parts of a split or merged text without ids have no key.
-        left = svg.WRONG.of(self.is_predicted)
-        for block, style in self._judged("task2", blocks, keys, judgements, left):
+        # A block that holds `__` is not judged, and neither are those that are not listed.
+        left = svg.UNJUDGED if "left_out" in task2 or not _have_positions([*units, *free]) else svg.IGNORED
+        for block, style in self._judged("task2", blocks, range(len(blocks)), judgements, left):
             title = (block.text or "") + (role := roles.pop(identifier_text(block.id), ""))
             if role and style.label == svg.MATCHED.label:
-                style = left
+                style = svg.WRONG.of(self.is_predicted)
             # The real picture shows the text itself, and so does the ground truth that a prediction matches.
             is_shown = style.label in svg.FAULTS or not (
                 self.has_picture or (self.is_predicted and style.label == svg.MATCHED.label)
@@ -199,8 +189,9 @@ class _Side:
         return svg.EXTRA if self.is_predicted else svg.MISSED
 
 
-def _text_key(name: str | None, text: str) -> Key:
-    return ("text", text) if name is None else name
+def _have_positions(judged: Iterable[Mapping[str, Any]]) -> bool:
+    """Returns whether judgements of details say to what they apply; those of earlier versions do not."""
+    return all("positions" in each or "position" in each for each in judged)
 
 
 def _draw_panels(
@@ -208,7 +199,6 @@ def _draw_panels(
     truth: ChartTruth,
     prediction: ChartPrediction | None,
     details: Mapping[str, Any],
-    options: ChartOptions,
     top: float,
 ) -> float:
     """Draws the data series of tasks 6b and 7, each in its own axes; returns the bottom of the last."""
@@ -221,10 +211,14 @@ def _draw_panels(
             continue
         pairs = details[task]["pairs"]
         drawn: list[tuple[DataSeries, svg.Style]] = []
-        for series, key, left in ((true, "truth", svg.MISSED), (predicted, "predicted", svg.EXTRA)):
-            names = [shortened(compared_text(label(each.name), options.protocol)) for each in series]
-            judgements = [(pair[key], svg.judged(pair["score"]).of(key == "predicted")) for pair in pairs]
-            drawn += zip(series, _styles(names, judgements, left), strict=True)
+        for side, series, left in ((0, true, svg.MISSED), (1, predicted, svg.EXTRA)):
+            judgements = [
+                (pair["positions"][side], svg.judged(pair["score"]).of(bool(side)))
+                for pair in pairs
+                if "positions" in pair
+            ]
+            left = left if _have_positions(pairs) else svg.UNJUDGED
+            drawn += zip(series, _styles(range(len(series)), judgements, left), strict=True)
         larger = len(pairs) + max(len(details[task]["missed"]), len(details[task]["extra"]))
         score = sum(pair["score"] for pair in pairs) / larger if larger else 1.0
         words = f"data series of {title}, scored {score:.3g}"

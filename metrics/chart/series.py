@@ -138,6 +138,7 @@ def score_series(
                 "predicted": shortened(others[column]),
                 "similarity": compared[row, column][0],
                 "score": compared[row, column][1],
+                "positions": (row, column),
             }
             for row, column in listed(pairs)
         ],

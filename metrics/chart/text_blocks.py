@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -37,15 +37,16 @@ OVERLAP_PASSES = 30
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """A text block prepared for comparison, or several joined to one."""
+    """A text block prepared for comparison, or several joined to one; positions: where they are in the record."""
 
     corners: Corners
     text: str
     ids: Sequence[str | None]
+    positions: Sequence[int]
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False):
-    """Matched ground-truth and predicted blocks, as in the details."""
+    """Matched ground-truth and predicted blocks, as in the details; positions: those of the blocks of both sides."""
 
     kind: Literal["pair", "split", "merge"]
     truth_ids: Sequence[str | None]
@@ -54,6 +55,7 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     text_score: float
     truth: str
     predicted: str
+    positions: tuple[Sequence[int], Sequence[int]]
 
 
 def score_text_blocks(
@@ -79,13 +81,19 @@ def score_text_blocks(
         detection = recognition = 0.0
     details = {
         "matched": listed(units),
-        "missed": [{"id": block.ids[0], "text": shortened(block.text)} for block in listed(missed)],
-        "extra": [{"id": block.ids[0], "text": shortened(block.text)} for block in listed(extra)],
+        "missed": _unmatched(missed),
+        "extra": _unmatched(extra),
         **not_listed(matched=units, missed=missed, extra=extra),
     }
     metrics = {"task2.detection": detection, "task2.recognition": recognition}
     share = f_measure(detection, recognition)
     return TaskScore({"task2.charts": 1, **metrics}, metrics, share, details, prediction is not None)
+
+
+def _unmatched(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    return [
+        {"id": block.ids[0], "text": shortened(block.text), "position": block.positions[0]} for block in listed(blocks)
+    ]
 
 
 def _share(total: float, count: int) -> float:
@@ -97,8 +105,8 @@ def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options
     with budget.reading(side):
         budget.spend(reading_steps([block.text or "" for block in blocks]))
     return [
-        Block(block.bb.corners(), text, [identifier_text(block.id)])
-        for block in blocks
+        Block(block.bb.corners(), text, [identifier_text(block.id)], [position])
+        for position, block in enumerate(blocks)
         if "__" not in (text := read_text(block.text or "", options.protocol))
     ]
 
@@ -183,20 +191,21 @@ def _reading_order(block: Block) -> tuple[float, float]:
 
 
 def _joined(parts: Sequence[Block]) -> Block:
-    """Returns the bounding box of the parts of a split or merge, with their texts and ids."""
+    """Returns the bounding box of the parts of a split or merge, with their texts, ids and positions."""
     text, ids = " ".join([part.text for part in parts]), [key for part in listed(parts) for key in part.ids]
-    return Block(bounding_box([part.corners for part in parts]), text, ids)
+    positions = [position for part in listed(parts) for position in part.positions]
+    return Block(bounding_box([part.corners for part in parts]), text, ids, positions)
 
 
 def _unit(kind: Literal["pair", "split", "merge"], truth: Block, predicted: Block, iou: float, budget: Budget) -> Unit:
     """Returns the unit of matched blocks; spends the steps of comparing their texts."""
     first, second = truth.text, predicted.text
-    shown = shortened(first)
+    shown, positions = shortened(first), (truth.positions, predicted.positions)
     if first == second:
-        return Unit(kind, truth.ids, predicted.ids, iou, 1.0, shown, shown)
+        return Unit(kind, truth.ids, predicted.ids, iou, 1.0, shown, shown, positions)
     budget.spend(error_rate_steps(first, second))
     score = 1 - character_error_rate(first, second)
-    return Unit(kind, truth.ids, predicted.ids, iou, score, shown, shortened(second))
+    return Unit(kind, truth.ids, predicted.ids, iou, score, shown, shortened(second), positions)
 
 
 def _match_released(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:

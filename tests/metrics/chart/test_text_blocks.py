@@ -69,7 +69,7 @@ def details_of(truth: Json, prediction: Json) -> Any:
 
 
 def test_details_have_up_to_200_characters_of_a_text() -> None:
-    long, text = [{"id": "7", "text": "x" * 200 + "…"}], [{"id": "t", "text": "ab ab"}]
+    long, text = ([{"id": key, "text": each, "position": 0}] for key, each in (("7", "x" * 200 + "…"), ("t", "ab ab")))
     whole, unmatched = blocks(block("t", "ab ab", 0, 0, 100, 10)), blocks(block(7, "X" * 201, 500, 0, 9, 9))
     assert details_of(unmatched, whole) == {"matched": [], "missed": long, "extra": text}
     assert details_of(whole, unmatched) == {"matched": [], "missed": text, "extra": long}
