@@ -143,7 +143,7 @@ def judge_difference(
         judgement = "mixed" if len(counts) == 2 else "worse" if "worse" in places else "better"
         clause = f"{it} is {' and '.join(counts)} of {scope}"
     elif places.keys() == {"identical"}:
-        judgement, clause = "identical", f"{it} is equal to the baseline in {scope}"
+        judgement, clause = "identical", f"{it} is equal in {scope}"
     elif places.keys() == {"no interval"}:
         have = "have" if len(known) > 1 else "has"
         judgement, clause = "not judged", f"{scope} {have} no interval, so nothing is judged"

@@ -109,7 +109,7 @@ def test_report_history_and_exit_code_agree(
 
 
 COMPARED: list[Any] = [
-    (60, 0, 0, "identical", "equal to the baseline in 2 main metrics", "equal to the baseline"),
+    (60, 0, 0, "identical", "is equal in 2 main metrics", "is equal in 2 main metrics"),
     # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
     (60, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
     (1, 1, 0, "no difference shown", "No difference is shown in 2 main metrics", "2 main metrics. No slice is better"),

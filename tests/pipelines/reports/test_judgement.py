@@ -42,7 +42,7 @@ def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, 
         ([(-0.25, None, None), (-0.25, -0.5, 0.0)], True, "no difference shown", [], f"m1 {WENT} (−0.5000 to 0.0000)",
          f"{NONE} 2 main metrics; there is no interval for m0"),
         ([SAME, SAME], True, "identical", [], "m1 is 0.5000 as before",
-         "It is equal to the baseline in 2 main metrics"),
+         "It is equal in 2 main metrics"),
     ],
 )  # fmt: skip
 def test_main_metrics_decide(moves: Any, higher: bool, judgement: str, reasons: Any, moved: str, clause: str) -> None:
