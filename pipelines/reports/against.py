@@ -14,9 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+import numpy as np
+
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS
-from ...metrics.statistics.measured import spec_or_undeclared
+from ...metrics.statistics.measured import Measured as MeasuredSlice, class_families, spec_or_undeclared
 from ...metrics.statistics.paired import (
     PairedDifference,
     paired_differences,
@@ -110,7 +112,7 @@ def run_differences(
     main = [metric for metric in benchmark.main_metrics() if metric not in others]
     paired: dict[Key, PairedDifference] = {}
     doubtful: set[str] = set()
-    few: set[Key] = set()
+    few, uneven = set[Key](), set[Key]()
     shifts: dict[Key, float] = defaultdict(float)
     for name, other in systems.items():
         if other is None:
@@ -124,6 +126,7 @@ def run_differences(
             differ = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
             known = [metric for metric in main if metric in by_metric]
             paired |= {(name, label, metric): by_metric[metric] for metric in known}
+            uneven |= {(name, label, metric) for metric in known if _count_other(benchmark, metric, *sides)}
             for metric in known if differ or configuration.settings.missing == "exclude" else ():
                 ours = side_of(benchmark, metric, result, name, label, sides[1])
                 theirs = side_of(benchmark, metric, run, other, label, sides[0])
@@ -147,12 +150,24 @@ def run_differences(
             confidence=corrected if label else confidence,
             system=numbers[name],
             has_few=(name, label, metric) in few,
-            grouped=grouped,
+            # Within a cluster, or the repeats of a sample, differences may cancel.
+            may_differ=(name, label, metric) in uneven or bool(grouped and not each.same_predictions),
             shift=shifts[name, label, metric],
         )
         for (name, label, metric), each in paired.items()
     }
     return compared, sorted(doubtful)
+
+
+def _count_other(benchmark: AnyBenchmark, metric: str, one: MeasuredSlice, other: MeasuredSlice) -> bool:
+    """Returns whether a metric, a part or a class of it has other denominators on both sides, in any replicate."""
+    kind = type(benchmark)
+    names, families = {metric, *spec_or_undeclared(kind, metric).parts}, class_families(kind, metric)
+    return any(
+        not np.array_equal(one.denominators.get(name, ()), other.denominators.get(name, ()))
+        for name in one.denominators.keys() | other.denominators.keys()
+        if name in names or any(family.covers(name) for family in families)
+    )
 
 
 def _may_hide(run: Run, system: str, label: str) -> bool:
@@ -201,7 +216,7 @@ def _compared(
     confidence: float,
     system: int,
     has_few: bool,
-    grouped: bool,
+    may_differ: bool,
     shift: float,
 ) -> Compared:
     """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict. shift: how
@@ -211,10 +226,8 @@ def _compared(
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width, paired.total)
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
-    # Within a cluster, or the repeats of a sample, differences may cancel.
-    may_differ = grouped and not paired.same_predictions
     has_few = has_few or paired.total < units_needed(confidence)
-    word = difference_word(deciding, spec.higher_is_better, may_differ, has_few, shift)
+    word = difference_word(deciding, spec.higher_is_better, may_differ or shift > 0, has_few, shift)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)

@@ -281,6 +281,8 @@ def test_what_samples_of_one_side_may_explain_is_not_called_better_or_worse(tmp_
     assert words(unsure, before) == words(before, unsure) == ["other samples"] * 2
     assert (words(lost, before), words(before, lost)) == (["worse"] * 2, ["better"] * 2)
     assert words(run("counted", 74, missing="wrong"), before) == ["worse"] * 2
+    for missing in ("exclude", "wrong"):
+        assert words(run(f"fewer {missing}", 60, 60, missing), before) == ["no difference shown"] * 2
     # Of a slice with other samples and equal predictions nothing is known, though 40 samples fewer are right.
     for predictions, word in (("lost", "other samples"), ("others", "worse")):
         others = run(f"with {predictions}", 0, fingerprint="aa", predictions=predictions)
