@@ -20,7 +20,7 @@ from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError, error_line
 from .causes import unscored_of
 from .differences import file_versions, scoring_hash
-from .documents import worst_verdict
+from .documents import WORST_LAST, gate_word, worst_verdict
 from .provenance import seconds
 from .run import RUN, SUMMARY, Run
 
@@ -43,9 +43,9 @@ paired runs share, with those of the bootstrap. ground_truth: the fingerprint. s
 too if nothing of the system was scored. error: the standard error; null in a run of a version that did not write it.
 samples: of the slice; scored, missing, rejected: how many of them are so, missing without a prediction. repeats: of the
 samples that are not rejected; missing_repeats: how many of them have no prediction; null without any. verdict: the
-worst of the gates on this metric, else null. gates: the worst verdict of the gates that change the exit code, else
-pass; null if the run has no gates. derived: the formulas of the derived metrics of the run by name, as JSON; null if it
-has none."""
+`gate_word` of the worst gate on this metric, else null. gates: the worst verdict of the gates that change the exit
+code, else pass; null if the run has no gates. derived: the formulas of the derived metrics of the run by name, as JSON;
+null if it has none."""
 
 
 def index_runs(folder: str) -> tuple[Any, list[str]]:
@@ -152,9 +152,9 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
     fingerprint, derived = summary.fingerprint, summary.config.get("derived")
     # Includes gates on metrics that the run does not have: no other row shows them.
     blocking = [each["verdict"] for each in summary.gates if each["blocks"]]
-    verdicts: dict[tuple[str, str, str], list[str]] = {}
-    for each in summary.gates:
-        verdicts.setdefault((each["system"], each["slice"] or "", each["metric"]), []).append(each["verdict"])
+    # The worst comes last, behind those that do not block.
+    ranked = sorted(summary.gates, key=lambda each: (each["blocks"], WORST_LAST.index(each["verdict"])))
+    words = {(each["system"], each["slice"] or "", each["metric"]): gate_word(each) for each in ranked}
     common = {
         "run": path,
         "run_id": run.run_id,
@@ -194,5 +194,5 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
                     "high": high,
                     "error": part.errors.get(metric),
                     "units": part.units.get(metric, 0.0),
-                    "verdict": worst_verdict(verdicts.get((name, label, metric), [])),
+                    "verdict": words.get((name, label, metric)),
                 }

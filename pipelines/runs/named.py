@@ -195,7 +195,7 @@ def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str
 
 
 def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
-    """Returns what makes a run doubtful as a baseline: its age, and its own gates that did not pass.
+    """Returns what makes a run doubtful as a baseline: its age, and its own gates that failed it.
 
     gates: those that may compare with it. It may be as many days old as each of these plans for looks.
     """
@@ -209,9 +209,9 @@ def age_warnings(run: Run, gates: Iterable[Gate] = ()) -> list[str]:
         if age > max(MAX_BASELINE_DAYS, looks):
             days = f"{age:.0f} days old"
             warnings.append(f"the baseline {run.path} is {days}; bless a newer run if this one is outdated")
-    failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]
-    if failed:
-        warnings.append(f"the baseline {run.path} did not pass its own gates: {', '.join(failed)}")
+    failed = [each for each in run.summary.gates if each.get("blocks") and each.get("verdict") in ("fail", "invalid")]
+    if names := dict.fromkeys(str(each.get("gate")) for each in failed):
+        warnings.append(f"the baseline {run.path} did not pass its own gates: {', '.join(names)}")
     return warnings
 
 

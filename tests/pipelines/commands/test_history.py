@@ -42,8 +42,8 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_lines(root / "t.jsonl", CORPUS)
     write_lines(root / "bad.jsonl", wrong(CORPUS, 30))
     for night, name, code in [("2026-01-01", "t", 0), ("2026-01-02", "t", 0), ("deep/2026-01-03", "bad", 1)]:
-        more = ("--slice", "kind", "--set", "gates.exact_match.minimum=0.9")
-        run(folder / night, root / "t.jsonl", root / f"{name}.jsonl", *more, code=code)
+        gates = "gates={exact_match: {minimum: 0.9}, similarity: {minimum: 0.9, tier: advisory}}"
+        run(folder / night, root / "t.jsonl", root / f"{name}.jsonl", "--slice=kind", "--set", gates, code=code)
     (folder / "notes").mkdir()
     (folder / "notes" / "readme.txt").write_text("mine")
     (folder / "half" / ".runs" / "abc" / "samples").mkdir(parents=True)
@@ -64,6 +64,7 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_pa
     by_key = {(row["run"], row["slice"], row["metric"]): row for row in rows}
     last = by_key["deep/2026-01-03", "", "exact_match"]
     assert (last["value"], last["verdict"], last["samples"]) == (0.25, "fail", 40)
+    assert by_key["deep/2026-01-03", "", "similarity"]["verdict"] == "fail (advisory)"
     assert 0.05 < last["error"] < 0.09  # sqrt(0.25 * 0.75 / 40) = 0.068
     text = (tmp_path / "history.md").read_text()
     assert ["-0.7500 (" in text, "**worse**" in text, "| break" in text] == [True, True, False]

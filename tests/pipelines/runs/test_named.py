@@ -71,7 +71,9 @@ def test_an_old_baseline_and_one_that_failed_are_warned_of(monkeypatch: pytest.M
     monkeypatch.setattr("beamscore.pipelines.runs.named.time", SimpleNamespace(time=lambda: 86400 * 40.4))
     old, new, unknown = (baseline(380, provenance={"ended": utc(86400 * day)}) for day in (9, 10.4, 40))
     unknown.provenance = {}
-    bad = new.changed(gates=[{"gate": word, "verdict": word} for word in ("fail", "invalid", "pass", "inconclusive")])
+    words = ("fail", "invalid", "pass", "inconclusive", "fail")
+    gates = [{"gate": word, "verdict": word, "blocks": word != "pass"} for word in words]
+    bad = new.changed(gates=[*gates, {"gate": "advisory", "verdict": "fail", "blocks": False}])
     assert [age_warnings(run) for run in (old, new, unknown, bad)] == [
         ["the baseline last is 31 days old; bless a newer run if this one is outdated"],
         [],
