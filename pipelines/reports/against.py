@@ -50,13 +50,15 @@ Key = tuple[str, str, str]
 class BaselineDiff(NamedTuple):
     """The differences of the main metrics from another run, and that run as RUN or RUN:SYSTEM.
 
-    note: what is compared, or why nothing is. link: the address of the page of that run; None if it has none.
+    note: what is compared, or why nothing is. link: the address of the page of that run; None if it has none. others:
+    for each system that is compared, the other one as RUN:SYSTEM.
     """
 
     note: str = ""
     differences: Mapping[Key, Compared] = {}
     path: str = ""
     link: str | None = None
+    others: Mapping[str, str] = {}
 
 
 NOTHING = BaselineDiff()
@@ -79,9 +81,8 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         if run.run_id != baseline.run_id:
             reasons = reasons or ["a different run has replaced it"]
         if not reasons:
-            compared, labels = run_differences(
-                result, run, {each: baseline.system_for(each) for each in result.systems}
-            )
+            systems = {each: baseline.system_for(each) for each in result.systems}
+            compared, labels = run_differences(result, run, systems)
             reasons = [] if compared else ["it has no system of the same name"]
     except (UsageError, OSError, ValueError, KeyError) as error:
         reasons = [str(error)]
@@ -95,7 +96,8 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     samples = f"samples that may not be the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
     replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
     note = f"This run minus {name}, over {samples}, with intervals of {replicates}.{more}"
-    return BaselineDiff(note, compared, path, link)
+    others = {name: named_system(baseline.path, each) for name, each in systems.items() if each is not None}
+    return BaselineDiff(note, compared, path, link, others)
 
 
 def run_differences(

@@ -344,7 +344,10 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class More(msgspec.Struct, frozen=True):
-    """Samples of which a page holds only some: how many there are, if that is known, and the command that lists all."""
+    """Samples of which a page holds only some: how many there are, if that is known, and the command that lists all.
+
+    command: empty if there is none: samples/ has all.
+    """
 
     command: str
     total: int | None = None
@@ -386,7 +389,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     systems: their names; for a comparison, the names of its sides. header: names and values. metrics: the main metrics.
     lead: the metric by which slices are sorted. differences: of the main metrics from the baseline. draw: for each
     system the command that draws a sample of it, without its id; empty if the benchmark has no drawings. samples_page:
-    where the samples are, if not here. more: by filter, such as `why=lost`, the samples that are not all here.
+    where the samples are, if not here. more: by filter, such as `why=lost` or `why=lost&system=a`, the samples that are
+    not all here.
     """
 
     kind: Literal["evaluation", "comparison", "history"]

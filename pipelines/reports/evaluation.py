@@ -22,6 +22,7 @@ from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, record_failures
+from ..runs.named import named_system
 from ..runs.numbers import count_of, percent
 from ..runs.run import PAGE, REPORT, Run
 from . import document as doc, tables
@@ -108,7 +109,7 @@ def build_run(
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=tuple(_draw_commands(summary, run)) if "draw" in benchmark.abilities() else (),
-        more=dict(_more(summary, against.path, output)) if output else {},
+        more=dict(_more(summary, against.others, output)) if output else {},
     )  # fmt: skip
     verdict = [doc.Slot("verdict", "both"), *tables.gate_blocks(gates), *_remarks(summary)]
     samples = [doc.Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst)]
@@ -327,17 +328,20 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterat
         yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
 
 
-def _more(summary: Mapping[str, Any], baseline: str, output: str) -> Iterator[tuple[str, doc.More]]:
-    """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status."""
-    if baseline:
-        command = shlex.join(["beamscore", "compare", baseline, output, "--output", "compared"])
-        yield from ((f"why={why}", doc.More(command)) for why in ("lost", "won"))
+def _more(summary: Mapping[str, Any], others: Mapping[str, str], output: str) -> Iterator[tuple[str, doc.More]]:
+    """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status.
+
+    others: see BaselineDiff. Of several systems, each has a command of its own.
+    """
+    for name, other in others.items():
+        command = shlex.join(["beamscore", "compare", other, named_system(output, name), "--output", "compared"])
+        of = f"&system={name}" if len(summary["systems"]) > 1 else ""
+        yield from ((f"why={why}{of}", doc.More(command)) for why in ("lost", "won"))
     counts = Counter[str]()
     for system in summary["systems"].values():
         counts.update(system["coverage"]["ground_truth"])
     if counts["read"] > MAX_ROWS:
-        command = shlex.join(["beamscore", "select", output, "--output", "selected.jsonl"])
-        yield from ((f"status={status}", doc.More(command, count)) for status, count in counts.items())
+        yield from ((f"status={status}", doc.More("", count)) for status, count in counts.items())
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:

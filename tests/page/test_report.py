@@ -98,7 +98,8 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     corpus = CORPORA / "chemistry"
     predictions = {"careful": corpus / "predictions.jsonl", "hasty": worse("chemistry", folder)}
     more = "--set=derived={ratio: token_accuracy / exact_match}"
-    path = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two", more)
+    baseline = f"--baseline={corpus_page('chemistry', folder).parent}"
+    path = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two", more, baseline)
     data = page_data(path)
     systems = data["samples"]["systems"]
     assert {card["system"] for card in data["cards"] if "flip" in card["whys"]} == {0, 1}
@@ -113,6 +114,11 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     assert (len(lines), len(set(lines))) == (4, 2)
     assert careful / hasty == pytest.approx(values[0] / values[1], rel=1e-3)
     assert chromium.choose("samples", system="hasty") == f"{systems.count(1)} of {len(systems)} rows"
+    # Each system has a command of its own for what it lost.
+    for name in ("", "careful", "hasty"):
+        chromium.choose("samples", system=name, why="lost")
+        told = [f"chemistry:predictions {path.parent}:{name} " in each for each in chromium.texts("#samples-more p")]
+        assert told == [True] * bool(name)
     chromium.choose("samples", system="", why="flip")
     assert len(chromium.texts("#viewer .records .drawing")) == 2
 

@@ -186,12 +186,15 @@ function fillSamples(doc) {
 
   /** Says of which samples that pass a filter the page has only some, and how to list them all. */
   function fillMore() {
-    const { why, status } = byId("samples-filters").elements;
+    const { why, status, system } = byId("samples-filters").elements;
     const lines = [why, status].filter(Boolean).flatMap(({ name, value: wanted }) => {
-      const more = doc.more[`${name}=${wanted}`];
-      const count = ids.filter((_, row) => (name === "why" ? cards.get(row)?.whys.includes(wanted) : statuses[row] === wanted)).length;
+      // Of several systems, what moved is known of each.
+      const one = name === "why" ? system?.value : "";
+      const more = doc.more[`${name}=${wanted}${one ? `&system=${one}` : ""}`];
+      const count = ids.filter((_, row) => (name === "why" ? cards.get(row)?.whys.includes(wanted) : statuses[row] === wanted) && (!one || doc.systems[samples.systems[row]] === one)).length;
       if (!more || (more.total !== null && more.total <= count)) return [];
       const told = more.total === null ? `${grouped(count)} shown, of all that moved the most` : `${grouped(count)} of ${grouped(more.total)} shown`;
+      if (!more.command) return [element("p", { class: "caption" }, `${told}; all are in samples/*.parquet.`)];
       return [element("p", { class: "caption" }, `${told}. This lists all: `, element("code", {}, more.command), " ", copyButton("Copy", more.command))];
     });
     byId("samples-more").replaceChildren(...lines);
