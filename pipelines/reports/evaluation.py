@@ -199,13 +199,13 @@ def _metrics(
     metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
     if len(systems) > 2:
         numbers = [(each["place"], systems.index(each["system"])) for each in places.get("places", ())]
-        has_intervals = any(value.low is not None for metric in metrics for value in metric.values)
-        share = "the samples cannot tell apart" if has_intervals else "are equal"
         yield doc.Text("Ranking", "heading")
         ranked_by = places.get("metric", "name")
         first = sorted(metrics, key=lambda metric: metric.name != ranked_by)
         yield tables.leaderboard(first, systems, numbers or [(0, number) for number in range(len(systems))])
-        yield doc.Text(f"Systems that {share} share a place, by {ranked_by}.", "caption")
+        if numbers:
+            tie = f"Systems share a place unless the interval of their difference in {ranked_by} excludes 0."
+            yield doc.Text(tie, "caption")
     elif len(systems) > 1 or not document.differences:
         yield tables.metric_table("Main metrics with intervals", metrics, systems)
     if pair.differences:
