@@ -39,7 +39,7 @@ from ..config.settings import Configuration
 from ..runners import launch
 from ..runs.numbers import count_of
 from ..runs.run import Run
-from .messages import DONE, FAILED, say
+from .messages import DONE, FAILED, say, warn
 
 
 def run_and_publish(
@@ -96,12 +96,14 @@ def write_records(
     inputs: Collection[str],
     columns: Columns,
     nothing: str = "",
+    listed: int = 0,
 ) -> int:
     """Runs a pipeline that writes records to --output, prints how many and where, and returns 1 if any was rejected.
 
     build: returns the records and the lines of the list of rejected ones, both as WriteRecords accepts them; without
     such lines there is no list. inputs: the files that it reads; it may replace none of them. columns: see
-    WriteRecords. nothing: the error message if no record was written; then there is no file.
+    WriteRecords. nothing: the error message if no record was written; then there is no file. listed: how many samples
+    of a run were asked for; fewer records bring a warning.
 
     If the command does not wait for the job, it prints nothing and returns 0: whether a record was written or rejected
     shows only in the files; the job replaces or removes those of an earlier run.
@@ -133,13 +135,16 @@ def write_records(
         raise
     if nothing and not exists(write.path):
         raise UsageError(nothing)
-    print(printable(f"{write.path}{_amount(result, launch.is_local(options))}"))
+    count = _count(result, launch.is_local(options))
+    print(printable(write.path if count is None else f"{write.path}: {count_of(count, 'record')}"))
+    if count is not None and count < listed:
+        warn([f"{listed - count:,} of {listed:,} listed samples are not in the run"])
     if not exists(rejected.path):
         return DONE
     with open_file(rejected.path) as stream:
-        count = sum(1 for _ in stream)
-    subject = "record or source was" if count == 1 else "records or sources were"
-    say(f"{count} {subject} rejected; {rejected.path} says which and why")
+        lines = sum(1 for _ in stream)
+    subject = "record or source was" if lines == 1 else "records or sources were"
+    say(f"{lines} {subject} rejected; {rejected.path} says which and why")
     return FAILED
 
 
@@ -151,13 +156,10 @@ def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
     return record
 
 
-def _amount(result: Any, is_local: bool) -> str:
-    """Returns the number of records that were written, as text; empty if a remote runner does not count."""
+def _count(result: Any, is_local: bool) -> int | None:
+    """Returns the number of records that were written; None if a remote runner does not count."""
     counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
-    count = sum(each.result or 0 for each in counted)
-    if not counted and not is_local:
-        return ""
-    return f": {count_of(count, 'record')}"
+    return sum(each.result or 0 for each in counted) if counted or is_local else None
 
 
 def require_rows(run: Run) -> None:

@@ -47,12 +47,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     inputs = _inputs(parsed, summary.config, system)
     require_rows(run)
     files = tuple(launch.path_for_workers(options, path) for path in run.rows)
-    below, above, listed = parsed.below, None, None
+    below, above, listed, wanted = parsed.below, None, None, 0
     if parsed.samples is not None:
         listed = launch.path_for_workers(options, parsed.samples)
         # Errors in the list are reported before anything is read.
         with as_input_errors("--samples"):
-            next(sample_ids(listed), None)
+            ids = set(sample_ids(listed))
+            wanted = len(ids) if below is None else 0
     elif below is None:
         below, above = (1.0, None) if specs[value].higher_is_better else (None, 0.0)
     selection = SelectedRows(files, system, tuple(specs), value, below, listed, above)
@@ -65,7 +66,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     columns |= dict.fromkeys(specs, Kind.NUMBER)
     columns |= dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
     build = partial(build_selection, inputs=inputs, selection=selection)
-    return write_records(parsed, options, build, read, columns, nothing)
+    return write_records(parsed, options, build, read, columns, nothing, wanted)
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:
