@@ -350,7 +350,10 @@ class Range:
             raise ValueError("it divides by a number that is not above 0")
         ends = [-math.inf, math.inf] if other.low < 0 else self._corners(np.divide, other)
         loss = math.inf if other.metrics else self.loss / other.low
-        return self._with(other, ends, self.direction or -other.direction, loss)
+        # A divisor below 0 turns the direction around, and so does a number above 0 that is divided.
+        direction = -self.direction if other.high <= 0 else self.direction
+        direction = direction or (other.direction if self.high <= 0 else -other.direction)
+        return self._with(other, ends, direction, loss)
 
     def _corners(self, function: np.ufunc, other: Range) -> list[float]:
         with np.errstate(all="ignore"):
