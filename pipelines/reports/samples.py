@@ -163,4 +163,8 @@ def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> 
         return edges
     low = low if bounds[0] is None else min(low, bounds[0])
     high = high if bounds[1] is None else max(high, bounds[1])
-    return np.round(np.linspace(low, high if high > low else low + 1.0, BINS + 1), EDGE_DECIMALS)
+    high = high if high > low else low + 1.0
+    edges = np.round(np.linspace(low, high, BINS + 1), EDGE_DECIMALS).clip(low, high)
+    # Rounding moves large numbers by their last digits, and the extremes must be in a bin.
+    edges[0], edges[-1] = low, high
+    return edges

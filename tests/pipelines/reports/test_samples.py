@@ -90,6 +90,8 @@ def test_distributions_count_every_value_once() -> None:
         ((0.0, 20.0), [0.2, 0.99996], (0.0, 20.0)), ((0.0, 20.0), [2.0], (1.5, 2.5)),
         ((0.0, None), [2345678.25, 1e4, 1e4 + 0.5, 234567.825, 234567.8249], (0.0, 2345678.25)),
         ((0.0, None), [0.0003, 0.0001, 0.0002], (0.0, 0.0003)),
+        # To ten decimals, NumPy rounds these to numbers between them.
+        ((None, None), [1000000000.5051, 1000000007.8301], (1000000000.5051, 1000000007.8301)),
     ):  # fmt: skip
         edges = samples.bin_edges(bounds, np.array(values))
         assert (edges[0], edges[-1]) == ends
@@ -100,4 +102,5 @@ def test_distributions_count_every_value_once() -> None:
         links = re.findall('from=([^&]*)&amp;to=([^"]*)"', bins)
         found = [sum(float(low) <= each <= float(high) for each in values) for low, high in links]
         assert found == [*filter(None, counts)]
+    assert titles.pop() == "1000000000.5051 to 1000000000.8714"
     assert titles == ["0 to 0.05", "-2.5 to -2.325", "0.25 to 0.3", "0 to 1", "2", "0 to 117283.9125", "0 to 0.00002"]
