@@ -33,7 +33,7 @@ from tests.transforms.test_read import content_hash
 
 ROOT = Path(__file__).parents[3]
 CORPORA = ROOT / "tests" / "corpora"
-PROGRAM, PRINTED, BIGQUERY = blocks(ROOT / "docs" / "how-to" / "embed.md")
+PROGRAM, PRINTED, JSON_LINES, BIGQUERY = blocks(ROOT / "docs" / "how-to" / "embed.md")
 COLLECTED: defaultdict[str, list[Any]] = defaultdict(list)
 REPLICATES = 5
 PATHS = ("ground_truth", "predictions")
@@ -329,6 +329,18 @@ def test_the_shown_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.chdir(tmp_path)
     exec(PROGRAM.replace("beam.Pipeline()", 'beam.Pipeline("FnApiRunner")'), {"__name__": "__main__"})
     assert capsys.readouterr() == (PRINTED, "")
+
+
+def test_of_json_lines_as_a_source_the_broken_ones_are_rejected() -> None:
+    line = '{"sample_id": "a", "text": "C"}'
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        truths = pipeline | "Truths" >> beam.Create([line])
+        predictions = pipeline | beam.Create([line, line[:9], r'{"sample_id": "b", "text": "\ud83d"}'])
+        scope = {**globals(), "truths": truths, "predictions": predictions}
+        exec(JSON_LINES, scope)
+        collect(scope["result"])
+    assert [row.cause for row in COLLECTED["rejected"]] == ["unreadable", "unreadable"]
+    assert [row.status for row in COLLECTED["samples"]] == ["scored"]
 
 
 def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
