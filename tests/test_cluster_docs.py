@@ -70,6 +70,8 @@ def test_the_job_on_kubernetes_fits_its_cluster() -> None:
     slots = int(cluster["flinkConfiguration"]["taskmanager.numberOfTaskSlots"])
     assert int(given["sdk_worker_parallelism"]) == slots
     assert int(given["parallelism"]) == slots * cluster["taskManager"]["replicas"]
+    name = kubernetes("flink/job.yaml")["metadata"]["name"]
+    assert f"\n    kubectl logs --follow job/{name} -c {command['name']}\n" in FLINK.read_text(encoding="utf-8")
     (server,) = job["initContainers"]
     assert server["args"] == [f"--flink-master={given['flink_master']}"]
     assert server["startupProbe"]["tcpSocket"]["port"] == int(given["job_endpoint"].partition(":")[2])
