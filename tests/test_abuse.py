@@ -79,6 +79,8 @@ def test_harm_is_noticed_and_a_rejected_prediction_is_none() -> None:
         (nested, f"{said}without a prediction: scored, "),
     ):
         assert score_among("traffic_rules", {}, (truth, prediction), texts).verdict.startswith(verdict)
+    vain = score_among("traffic_rules", {}, ('{"rules": [{}]}', nested), texts)
+    assert vain.verdict.startswith("failed: no case: the ground truth alone is rejected: Object missing required field")
     for harm, verdict in HARMS:
 
         def score(self: Any, pairs: Any, harm: Any = harm) -> Any:

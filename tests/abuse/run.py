@@ -85,6 +85,12 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
         except Exception as error:  # noqa: BLE001 - whatever a case does is a row of the table
             verdict = f"{FAILED}{type(error).__name__}: {error_text(error)}"
         seconds = processor_seconds() - before
+        truth, prediction = case
+        # Of a large prediction against a ground truth that is rejected, nothing is scored.
+        if 4 * len(truth) < len(prediction or ""):
+            _, of_truth = _score_among(benchmark, (truth, None), [])
+            if not of_truth.startswith("scored, "):
+                verdict = f"{FAILED}no case: the ground truth alone is {of_truth}"
     finally:
         benchmark.teardown()
     if among != undisturbed:

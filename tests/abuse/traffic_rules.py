@@ -19,7 +19,7 @@ def cases() -> Iterator[Case]:
     nested = json.loads("[" * 190 + "]" * 190)
     alike: list[tuple[str, Rules]] = [
         ("integers with one hash in lists", _listed(colliding, 1000)),
-        ("integers with one hash as centerlines", [{"properties": {}, "centerlines": colliding[:9_000]}]),
+        ("integers with one hash as centerlines", [{"centerlines": colliding[:9_000]}]),
         ("one rule of 64 x 999 values with 10,000 centerlines", [_wide(0, 999, 10_000)]),
         ("500 rules that differ in one property", [_wide(n, 1, 20) for n in range(500)]),
         ("long texts", [{"properties": {str(n): long[n] for n in range(50)}, "centerlines": ["1"]}]),
@@ -30,12 +30,13 @@ def cases() -> Iterator[Case]:
         ("many names of properties", [{"properties": {f"{n}-{k}": n for k in range(64)}} for n in range(500)]),
     ]
     never, again = ([_wide(n + side, 20, 20) for n in range(500)] for side in (0, 1000))
+    plain: Rules = [{"properties": {"a": 1}, "centerlines": ["1"]}]
     unknown = [{"matches": name, "centerlines": list(range(5_000))}] * 2
     few, many = ([_shares(n, side) for n in range(500)[::step]] for side, step in ((1, 1), (2, -1)))
     pairs: list[tuple[str, Rules, Rules]] = [
-        ("integers with one hash in the prediction alone", [{"properties": {}}], _listed(colliding, 1000)),
+        ("integers with one hash in the prediction alone", plain, _listed(colliding, 1000)),
         ("500 rules that never agree", never, again),
-        ("a long name of no rule in 10,000 edges", [{"properties": {}}], unknown),
+        ("a long name of no rule in 10,000 edges", plain, unknown),
         ("a million predicted rules without anything", [], [{}] * 1_000_000),
         ("the costliest assignment", few, many),
     ]
