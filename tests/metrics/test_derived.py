@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.derived import DefinitionError, formulas_behind, with_derived
@@ -17,6 +17,7 @@ from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.slice_names import slices_of, with_slices
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
+from tests.laws import tries
 from tests.toy import Options, ToyBenchmark
 
 
@@ -131,7 +132,7 @@ FORMULAS = {"gap": "mean - b", "mean": "mean(a.share, b, c[pie])", "harmonic": "
             "absent": "mean(b, c[unknown])"}  # fmt: skip
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(rows)
 def test_columns_have_the_bits_of_a_call_for_each_replicate(drawn: list[dict[str, int]]) -> None:
     benchmark, sums = benchmark_with(**FORMULAS), [Sums.of(each) for each in drawn]

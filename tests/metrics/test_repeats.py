@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec, SampleScore
 from beamscore.metrics.derived import with_derived
@@ -21,6 +21,7 @@ from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.slice_names import with_slices
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
+from tests.laws import tries
 from tests.toy import Options, ToyBenchmark
 
 
@@ -77,7 +78,7 @@ def over_subsets(corpus: Sequence[Runs], metric: str, k: int, choose: Callable[[
     return statistics.fmean(means)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(CORPORA)
 def test_the_best_and_the_worst_of_k_are_means_over_all_subsets(corpus: list[Runs]) -> None:
     found = {name: value for name, value in BENCHMARK.values(folded(corpus)).items() if "[" in name}
@@ -91,7 +92,7 @@ def test_the_best_and_the_worst_of_k_are_means_over_all_subsets(corpus: list[Run
     }
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(st.lists(CORPORA, min_size=1, max_size=2))
 def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_deviation(drawn: list[list[Runs]]) -> None:
     rows = [folded(corpus) for corpus in drawn]
@@ -118,7 +119,7 @@ def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_dev
             np.testing.assert_allclose(columns[name][place], expected, rtol=1e-12, atol=1e-8)
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(1, 7))
 def test_copies_of_one_prediction_are_one_prediction_to_the_last_bit(reads: list[int], copies: int) -> None:
     scores = [score(read, 3) for read in reads]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.bootstrap import Bootstrap
@@ -44,7 +44,6 @@ def record(name: str, side: int, row: SampleRow) -> tuple[bytes, bytes]:
     return name.encode(), encoded(side, content, encoding=MSGPACK).encoded
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(EITHER, EITHER), max_size=8), st.integers(1, 4), st.sampled_from([0, 1 << 30]))
 @example([(ROW, SAME), (ROW, None), (None, ROW), (UNSCORED, None)] * 2, 4, 1 << 30)
 def test_the_parts_of_a_comparison_are_those_of_a_plain_loop(

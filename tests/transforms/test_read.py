@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.restriction_trackers import OffsetRange
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module
@@ -26,6 +26,7 @@ from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import EncodeBundle, PartRestrictionProvider, ReadPart, ReadPlan
 from beamscore.transforms.records import GROUND_TRUTH, Cause, EncodedRecord, InputProblem, Origin, Quarantined
+from tests.laws import tries
 from tests.transforms.samples import bundle, by_tag, counted_reads, parts_of, store
 
 COLUMNS = {
@@ -167,7 +168,7 @@ def test_bad_rows_of_parquet_are_quarantined(tmp_path: Path) -> None:
     ]
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(
     sizes=st.lists(st.integers(0, 60), max_size=30),
     per_bundle=st.integers(1, 300),

@@ -9,11 +9,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.pipelines.commands.select import SelectedRows
 from beamscore.transforms.records import EARLIER_ROWS
 from beamscore.transforms.rows import EarlierRows, SampleRow, SampleTable, read_rows, sample_schema
+from tests.laws import tries
 from tests.transforms.samples import problem_of, row_records
 
 SCHEMA = sample_schema(("score", "other"), ("kind",))
@@ -35,7 +36,7 @@ def write(path: Path, cells: Sequence[dict[str, Any]], group: int) -> Path:
     return path
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.lists(CELLS, max_size=30), st.integers(1, 9), st.sampled_from([None, 0.5, math.inf]), st.data())
 def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
     tmp_path_factory: pytest.TempPathFactory, cells: list[Any], group: int, threshold: float | None, data: Any

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.sums import Sums
@@ -22,6 +22,7 @@ from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slices_of, value_text
 from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
+from tests.laws import tries
 from tests.metrics.statistics.samples import TOY
 from tests.transforms.samples import bundle
 
@@ -59,7 +60,7 @@ NAMES = st.text("a=,\\b", max_size=4)
 CELLS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(CELLS, CELLS)
 @example([("a=b", "c")], [("a", "b=c")])
 def test_a_label_tells_its_columns_and_values(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> None:
@@ -111,7 +112,7 @@ SAMPLES = st.lists(
 )
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(SAMPLES, st.integers(1, 4), st.sampled_from([1, 1 << 30]), st.randoms(use_true_random=False))
 def test_any_bundles_orders_and_merge_trees_give_the_same(
     samples: list[ScoredSample], size: int, held: int, rng: random.Random

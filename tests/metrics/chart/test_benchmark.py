@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
@@ -26,6 +26,7 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.settings import load
 from tests.generate.chart import CLASSES, SUMMARY, sample
+from tests.laws import tries
 from tests.metrics import samples
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, series, tick
@@ -380,7 +381,7 @@ OPTIONS: list[Json] = [{}, {"edition": 2020}, {"edition": 2022}, {"protocol": "r
 RECORDS = st.builds(record, st.integers(0, 39), st.integers(0, 10**9))
 
 
-@settings(max_examples=300)
+@tries(300)
 @given(RECORDS, st.sampled_from(OPTIONS[:3]))
 def test_a_perfect_prediction_of_repeated_values_scores_1(truth: Json, options: Json) -> None:
     assert all_values(make.score(truth, as_prediction(truth), **options), **options) <= {1, None}

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.statistics.ratios import f_measure
 from tests.generate.chart import SUMMARY
+from tests.laws import tries
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, axes, box, chart_type, elements, legend, points, tick
 from tests.metrics.samples import best_sum
@@ -103,7 +104,7 @@ def closeness(truth: Json, said: Json, far: float, squared: bool) -> float:
     return max(0.0, 1 - math.hypot(*gaps) ** 2 / far**2 if squared else 1 - sum(gaps) / far)
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(SIDES, st.sampled_from([2019, 2020, 2022]), st.sampled_from(["published", "released"]), st.booleans())
 def test_scores_are_those_of_the_best_assignment(sides: Any, edition: int, protocol: str, is_default: bool) -> None:
     """The released script scores a perfect prediction 0, so there is nothing to reproduce."""

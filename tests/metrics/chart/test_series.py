@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from beamscore.metrics.statistics.ratios import f_measure
 from tests.generate.chart import SUMMARY
@@ -124,7 +124,6 @@ def drawn(kind: str, has_unreadable: bool) -> st.SearchStrategy[list[tuple[str, 
 
 @pytest.mark.parametrize("protocol", ["published", "released"])
 @pytest.mark.parametrize("kind", COORDINATES)
-@settings(max_examples=100)
 @given(st.data(), PARAMETERS, st.sampled_from([1, 2, 4]), st.sampled_from([int, float, str]))
 def test_series_score_as_the_plain_reading(
     kind: str, protocol: str, draw: Any, parameters: Any, beta: float, written: Any

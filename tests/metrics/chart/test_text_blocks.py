@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 import unicodeit
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from unicodeit.data import SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.classes import class_of
 from beamscore.metrics.chart.names import compared_labels, numbers, read_text, without_latex
 from beamscore.metrics.common.boxes import Corners, area, bounding_box, box_iou, shared_area
 from beamscore.metrics.common.text import character_error_rate
+from tests.laws import tries
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks
 
@@ -187,7 +188,7 @@ DEFAULTS = {
 OTHERS = st.dictionaries(st.sampled_from(sorted(DEFAULTS)), st.sampled_from((0.2, 0.5, 0.7)), max_size=2)
 
 
-@settings(max_examples=500)
+@tries(500)
 @given(SIDES, st.booleans(), OTHERS)
 @example(([block(0, "ab cd", 0, 0, 100, 10)], SPLIT), False, {})
 # Of each part 0.6 lie in a block of 6, which they cover; of one of 25 they cover 0.4.

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chemistry.comparison import compare_lines
@@ -18,6 +18,7 @@ from beamscore.metrics.converter import Part, UnreadableSource
 from beamscore.metrics.statistics.sums import Sums
 from tests.abuse.chemistry import SIDES
 from tests.generate.chemistry import sample
+from tests.laws import tries
 from tests.metrics.chemistry.helpers import PROTOCOLS, SEEDS, score
 from tests.metrics.samples import SVG, assert_converted, drawn, records, rejection
 from tests.plain_loop import make_benchmark, total
@@ -203,7 +204,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=120)
+@tries(120)
 @given(st.sampled_from(OPTIONS), st.lists(st.sampled_from(PIECES), max_size=30), st.sampled_from(("", " ")), SEEDS)
 def test_any_line_is_scored_and_equals_itself_where_it_can_be_read(
     options: dict[str, Any], pieces: list[str], blank: str, seed: int

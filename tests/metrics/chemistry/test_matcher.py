@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
@@ -17,9 +17,10 @@ from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.chemistry.seeds import seed_pairs
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, damaged, molecule as drawing, write_chemfig, write_ssml
+from tests.laws import tries
 from tests.metrics.chemistry.helpers import PROTOCOLS, SEEDS, STEPS, ProtocolName, compare, drawn, molecule
 
-laws = settings(max_examples=40)
+laws = tries(40)
 LIMIT = ChemistryOptions().max_angle_deviation
 
 
@@ -203,7 +204,7 @@ def made(recipe: Recipe) -> Drawing:
     return drawing
 
 
-@settings(max_examples=120)
+@tries(120)
 @given(
     st.tuples(st.lists(ATOMS, min_size=2, max_size=4), KINDS, st.sampled_from((0, 7, 180))),
     st.dictionaries(st.integers(0, 3), ATOMS, max_size=2),

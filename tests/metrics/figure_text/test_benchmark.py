@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.boxes import area, shared_area
 from beamscore.metrics.statistics.sums import Sums
+from tests.laws import tries
 from tests.metrics import samples
 from tests.metrics.figure_text.samples import Box, Regions, at, rejection, score, values, words
 from tests.metrics.samples import SVG, texts
@@ -125,7 +126,7 @@ def test_values(why: str, truth: Any, prediction: Any, options: Any, expected: d
     assert result.metrics == {name: found[name] for name in found if "[" not in name}
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=3), st.data())
 def test_a_subset_is_the_benchmark_with_the_others_ignored(drawn: Any, data: Any) -> None:
     labelled, ignored, any_small = list[SampleScore](), list[SampleScore](), False
@@ -321,7 +322,7 @@ def assert_perfect(truth: Regions, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-@settings(max_examples=40)
+@tries(40)
 @given(st.lists(regions, max_size=5), st.lists(boxes, max_size=6))
 def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box]) -> None:
     # Of any shape, each in a cell of its own: DetEval does not tell apart regions that cover each other.
@@ -339,7 +340,7 @@ def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-@settings(max_examples=40)
+@tries(40)
 @given(st.lists(regions, max_size=5), st.lists(regions, max_size=5))
 def test_what_is_said_to_count_is_what_is_counted(options: dict[str, Any], truth: Regions, found: Regions) -> None:
     result = score(truth, [{"points": each["points"]} for each in found], **options)

@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.boxes import area, bounding_box, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.deteval import Rules
 from beamscore.metrics.figure_text.pairing import hopcroft_karp
+from tests.laws import tries
 from tests.metrics.figure_text.samples import Box, Regions, Words, at, rejection, score, words
 from tests.metrics.samples import best_sum
 
@@ -141,7 +142,7 @@ def test_sums_of_shares_are_rounded_to_4_decimals() -> None:
     assert not Rules(0.8, 0.0, strict=False).sum_reached([], 0.0)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(words, words, cares, st.booleans())
 def test_deteval_matches_as_the_plain_reading(truths: Words, detections: Words, care: list[bool], strict: bool) -> None:
     care = care[: len(truths)]
@@ -164,7 +165,7 @@ def test_deteval_matches_as_the_plain_reading(truths: Words, detections: Words, 
         assert (result.statistics, result.details) == (polygons.statistics, polygons.details)
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(words, words, cares)
 def test_iou_matches_as_the_loops_of_the_script_do(truths: Words, detections: Words, care: list[bool]) -> None:
     care = care[: len(truths)]
@@ -182,7 +183,7 @@ def test_iou_matches_as_the_loops_of_the_script_do(truths: Words, detections: Wo
     assert statistic(result, *names) == [sum(care) - sum(readable), len(excused) - len(dont_care), len(right)]
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(words, words)
 def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(truths: Words, detections: Words) -> None:
     every = [(i, j) for i in range(len(truths)) for j in range(len(detections))]

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import shapely
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.figure_text.limits import charge_intersections, crossings
@@ -14,6 +14,7 @@ from beamscore.metrics.figure_text.overlaps import measure
 from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
 from beamscore.metrics.figure_text.regions import Region, convex_hull, locate, minimum_area_rectangle
 from tests.generate.figure_text import turned
+from tests.laws import tries
 
 Corners = list[tuple[float, float]]
 
@@ -47,7 +48,7 @@ def test_boxes_and_points_keep_their_coordinates_whichever_corner_comes_first() 
     assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(DEGREES, SIZES, SIZES, PLACE, st.integers(0, 3), st.booleans())
 @example(45, 9, 8, (0.1, 1000.1), 1, True)
 @example(90, 40, 10, (50, 20), 0, False)
@@ -117,7 +118,7 @@ def test_what_has_no_area_is_left_out_with_the_reason() -> None:
     assert located() == located(geometry="polygon") == ({}, {})
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(st.integers(25, 300), st.integers(0, 10**6), st.booleans())
 def test_the_smallest_rectangle_has_the_area_of_the_best_of_all_sides(count: int, seed: int, clockwise: bool) -> None:
     angles = np.sort(np.random.default_rng(seed).uniform(0, math.tau, count))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from scipy.stats import multivariate_normal
 
 from beamscore.metrics.benchmark import MetricSpec
@@ -27,6 +27,7 @@ from beamscore.metrics.statistics.slice_names import with_slices
 from tests.calibrate import years
 from tests.calibrate.populations import CASES
 from tests.calibrate.rates import coverage
+from tests.laws import tries
 from tests.metrics.statistics.samples import TOY, added, measured
 from tests.plain_loop import make_benchmark
 
@@ -240,7 +241,7 @@ CELLS = st.sampled_from([{f"task1.confusion[{a}|{b}]": 1.0} for a in "abc" for b
 SLICES = st.lists(st.lists(CELLS, max_size=6), min_size=1, max_size=5)
 
 
-@settings(max_examples=25)
+@tries(25)
 @example([[{"task1.confusion[a|a]": 1.0}] * 3] * 3, "xxy", 4, False)
 @given(SLICES, st.sampled_from(["", "x", "xxy"]), st.integers(0, 4), st.booleans())
 def test_slices_measured_together_are_those_measured_alone_and_row_by_row(

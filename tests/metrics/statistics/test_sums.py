@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.statistics import bootstrap as module
 from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, BootstrapSums, check_statistics
 from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
+from tests.laws import tries
 from tests.metrics.statistics.samples import Statistics, added
 
 
@@ -131,7 +132,7 @@ def weight_of(unit_hash: int, replicate: int) -> int:
     return sum(uniform >= int(threshold) for threshold in module.poisson_thresholds())
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
 def test_weights_equal_the_plain_definition(unit_hashes: list[int]) -> None:
     expected = [[weight_of(each, replicate) for each in unit_hashes] for replicate in range(1, 8)]

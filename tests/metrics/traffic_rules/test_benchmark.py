@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.traffic_rules.metrics import MAX_NAME_LENGTH
+from tests.laws import tries
 from tests.metrics import samples
 from tests.metrics.samples import drawn, texts
 from tests.plain_loop import make_benchmark, total
@@ -316,7 +317,7 @@ RULES = st.lists(
 )
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(RULES, RULES | st.none(), FORMS, FORMS)
 def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, form: str, other: str) -> None:
     """In either form of Unicode."""

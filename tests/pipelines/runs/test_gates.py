@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings as hypothesis_settings, strategies as st
+from hypothesis import given, strategies as st
 
 from beamscore.metrics.statistics.measured import spec_or_undeclared
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
@@ -23,6 +23,7 @@ from beamscore.pipelines.runs.gates import decide, gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
 from beamscore.pipelines.runs.sides import MeasuredSide, attributable_shift, side_of
 from tests.finished_runs import SYSTEM, finished, row
+from tests.laws import tries
 from tests.metrics.statistics.samples import measured
 from tests.plain_loop import make_benchmark
 
@@ -210,7 +211,7 @@ def test_direction_bounds_and_counts_are_those_of_the_metric(
     assert {ours: (each.verdict, "lacks two bounds" in each.reason) for ours, each in found.items()} == words
 
 
-@hypothesis_settings(max_examples=25)
+@tries(25)
 @given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.integers(2, 365))
 def test_laws_of_looks_margins_and_words(ours: int, theirs: int, margin: float, looks: int) -> None:
     """Looks only turn a failure into doubt, a wider margin makes no verdict worse, and a pass never says worse."""

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.transforms.io import files, readers
 from beamscore.transforms.io.field_map import FieldMap, SideColumns
@@ -29,6 +29,7 @@ from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import Line, RecordLimits, Row, read_lines, read_table
 from beamscore.transforms.records import JSON, InputProblem, zstd
 from tests.abuse.readers import FILES as ABUSES
+from tests.laws import tries
 from tests.transforms.samples import counted_reads, parts_of, problem_of, store
 
 COMPRESSIONS: dict[str, Any] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstd.compress}
@@ -58,7 +59,7 @@ CONTENTS = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(
     CONTENTS,
     st.tuples(st.integers(1, 50), st.integers(1, 20), st.integers(1, 30)),

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import sacrebleu
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.formula.cdm import matching
 from beamscore.metrics.formula.cdm.bleu import bleu, bleu_counts
 from beamscore.metrics.formula.cdm.matching import consistent, visual_class
 from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.render.boxes import Boxes
+from tests.laws import tries
 
 
 def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
@@ -63,7 +64,7 @@ TOKENS = st.lists(st.sampled_from([r"\le", r"\leq", "a", "b"]), min_size=1, max_
 
 
 @given(TOKENS, TOKENS, st.floats(20, 60))
-@settings(max_examples=80, deadline=None)
+@tries(80)
 def test_the_cost_of_each_assignment_is_the_published_one(left: list[str], right: list[str], gap: float) -> None:
     r"""1 for other tokens, and 0.005 for those that look the same, as \le and \leq do."""
     truth, prediction = row(left), row(right, gap)
@@ -127,7 +128,7 @@ SENTENCE = st.lists(st.sampled_from("abcde"), max_size=12)
 
 
 @given(st.lists(st.tuples(SENTENCE, SENTENCE), min_size=1, max_size=6))
-@settings(max_examples=60)
+@tries(60)
 def test_added_counts_are_the_bleu_of_sacrebleu_of_a_corpus_and_of_one_sample(
     pairs: list[tuple[list[str], list[str]]],
 ) -> None:

@@ -4,12 +4,13 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from beamscore.metrics.formula.latex.commands import sanitize, words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.parser import MAX_DEPTH
 from beamscore.metrics.formula.latex.token_markup import marked
+from tests.laws import tries
 from tests.metrics.formula.samples import as_marked
 
 
@@ -240,7 +241,7 @@ PIECES = sorted(
 
 
 @given(st.lists(st.sampled_from([*"ab12{}[]^_&$%\\ '~+=()", *PIECES]), max_size=40))
-@settings(max_examples=200, deadline=None)
+@tries(200)
 def test_any_text_has_tokens_and_the_normal_form_is_its_own(pieces: list[str]) -> None:
     r"""But for `\(` and its kin, which leave nothing: `^a\(^a` becomes `^{a}^{a}`, of which the second has no base."""
     text = "".join(pieces)
