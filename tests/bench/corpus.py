@@ -1,5 +1,6 @@
 """Generated corpora on disk, made once and kept."""
 
+import hashlib
 import importlib
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -33,10 +34,17 @@ class Corpus:
 
 
 def generated(benchmark: str, count: int) -> Corpus:
-    """Returns a corpus of `count` samples of tests.generate.BENCHMARK below FOLDER, made where it is missing."""
-    paths = [FOLDER / f"{benchmark}-{count}-{side}.jsonl" for side in ("truth", "prediction")]
+    """Returns a corpus of `count` samples of tests.generate.BENCHMARK below FOLDER, made where it is missing.
+
+    One of other code is removed.
+    """
+    code = [Path(__file__), Path(__file__).parents[1] / "generate" / f"{benchmark}.py"]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in code)).hexdigest()[:12]
+    paths = [FOLDER / f"{benchmark}-{count}-{digest}-{side}.jsonl" for side in ("truth", "prediction")]
     if not paths[1].exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
+        for path in FOLDER.glob(f"{benchmark}-{count}-*"):
+            path.unlink()
         print(f"generating {count} samples of {benchmark}", file=sys.stderr)
         sample = importlib.import_module(f"tests.generate.{benchmark}").sample
         parts = [path.with_suffix(".part") for path in paths]

@@ -6,7 +6,9 @@ by the tests that run its line, then by KEPT and those of its folder, the quicke
 
 import ast
 import difflib
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from queue import SimpleQueue
 
 import coverage
 import msgspec
+import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
 LEAST_KILLED = 0.92
@@ -100,12 +103,16 @@ def copied(folder: Path) -> Path:
 
 
 def whole_suite(tree: Path, folder: Path) -> Suite:
-    """Runs all tests with coverage; a report of an earlier run in `folder` serves again."""
-    data, times = folder / "coverage", folder / "times.xml"
-    if not times.exists():
+    """Runs all tests with coverage; what an earlier run in `folder` has told of the same files serves again."""
+    data, times, digest = folder / "coverage", folder / "times.xml", folder / "digest"
+    files = sorted(path for path in tree.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    content = hashlib.sha256(b"".join(bytes(path) + path.read_bytes() for path in files)).hexdigest()
+    if not digest.exists() or digest.read_text() != content:
+        digest.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", "-n", str(_WORKERS), "--dist", "worksteal", "--cov"]
         command += ["--cov-context=test", "--cov-report=", f"--junitxml={times}"]
         subprocess.run(command, cwd=tree, env={**_environment(tree), "COVERAGE_FILE": str(data)}, check=True)
+        digest.write_text(content)
     return Suite(data, times)
 
 
@@ -114,7 +121,10 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def is_killed(tree: Path, change: Change, tests: list[str]) -> bool:
-    """Returns whether a test of a copy of the project fails with the change, or is ended by what bounds it."""
+    """Returns whether a test of a copy of the project fails with the change, or is ended by what bounds it.
+
+    Where values that a test is run with are gone with the change, it is tried with all that there are.
+    """
     if not tests:
         return False
     path = tree / change.module
@@ -122,9 +132,19 @@ def is_killed(tree: Path, change: Change, tests: list[str]) -> bool:
     path.write_text(change.code, encoding="utf-8")
     command = [*_BOUNDED, sys.executable, "-m", "pytest", *_OPTIONS, *tests]
     try:
-        return subprocess.run(command, cwd=tree, env=_environment(tree), capture_output=True).returncode != 0
+        trial = subprocess.run(
+            command, cwd=tree, env=_environment(tree), capture_output=True, encoding="utf-8", errors="replace"
+        )
     finally:
         path.write_text(code, encoding="utf-8")
+    missing = {name.partition("[")[0] for name in re.findall(r"not found: (.*)\n", trial.stderr)}
+    functions = {name: name.partition("[")[0] for name in tests}
+    others = list(dict.fromkeys(each if str(tree / each) in missing else name for name, each in functions.items()))
+    if others != tests and change.code != code:
+        return is_killed(tree, change, others)
+    if trial.returncode == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise RuntimeError(f"no test was collected for {change.module}:{change.line}: {' '.join(tests)}")
+    return trial.returncode != 0
 
 
 def main(python: str, folder: Path, count: str, seed: str) -> int:
@@ -165,4 +185,4 @@ def main(python: str, folder: Path, count: str, seed: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2]).absolute(), *sys.argv[3:]))
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]).resolve(), *sys.argv[3:]))
