@@ -81,6 +81,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a record of 16 MB of empty arrays": ("jsonl", _text(lambda: _record(words=[[]] * 4_000_000))),
     "a record of 16 MB of quotes": ("jsonl", _text(lambda: b"[" * 300 + b'"' * (15 << 20) + b"\n")),
     "a record of 16 MB of backslashes": ("jsonl", _text(lambda: b"[" * 300 + b"\\" * (15 << 20))),
+    "a record of 15 MB of emojis that is cut": ("jsonl", _text(lambda: b'{"a":"' + rb"\ud83d\ude00" * 1_300_000)),
     "a record of 16 MB of keys": ("jsonl", _text(lambda: _record(**dict.fromkeys(map(str, range(10**6)), 1)))),
     "a text of 16 MB of brackets in a row": ("parquet", _brackets_in_a_row),
     "14 MB of the beginnings of NaN in a row": ("parquet", _almost_nan),

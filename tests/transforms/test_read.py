@@ -81,11 +81,14 @@ NOT_JSON, KIND = "this is not JSON: ", "sample_id must be a string or an integer
 DEEP = "the record is nested deeper than the 6 levels of limits.depth"
 BAD: list[tuple[bytes, Cause, str]] = [
     (b"{oops", "unreadable", NOT_JSON),
-    (GOOD[:-2], "unreadable", NOT_JSON + "Input data was truncated"),
+    *((b'{"sample_id": "' + cut, "unreadable", NOT_JSON + "Input data was truncated") for cut in [
+        b"a", b"\\ud83d", b"\\ud83d\\ude0", b'\\\\ud83d"'
+    ]),
+    *((b'{"sample_id": "%s"}' % text, "unreadable", NOT_JSON + f"a text has half of a character ({half})")
+      for text, half in [(b"x \\uD83d", r"\uD83d"), (b"\\ud800 and more text", r"\ud800"), (b"x \\ude00", r"\ude00")]),
     (GOOD + GOOD, "unreadable", NOT_JSON + "JSON is malformed: trailing characters"),
     (b'{"sample_id": "a", "x": NaN}', "unreadable", "; NaN and Infinity are not JSON"),
     (b'{"sample_id": "\xff"}', "unreadable", "this is not JSON: a text is not UTF-8"),
-    (b'{"sample_id": "\\ud800 and more text"}', "unreadable", NOT_JSON),
     (b'{"sample_id": "a", "text": "\x00"}', "unreadable", NOT_JSON),
     ('{"sample_id": "a"}'.encode("utf-16"), "unreadable", NOT_JSON),
     (b'{"text": "t"}', "no_sample_id", "sample_id must be a string or an integer: Object missing"),
@@ -143,7 +146,8 @@ def test_records_of_exactly_the_largest_size_and_depth_are_read(tmp_path: Path) 
 def test_bad_rows_of_parquet_are_quarantined(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     ids = [None, "", "broken", "deep", "large", "good", "x" * 1025, "nan", "brackets"]
-    rules = ["[]", "[]", "[", "[" * 7 + "]" * 7, json.dumps(["x" * 2500]), '["fine"]', None, "[NaN]", "[" * 100_000]
+    rules = ["[]", "[]", r'["\ud83d"]', "[" * 7 + "]" * 7, json.dumps(["x" * 2500]), '["fine"]', None, "[NaN]"]
+    rules.append("[" * 100_000)
     pq.write_table(pa.table({"sample_id": ids, "rules": rules, "unwanted": ["y" * 3000] * 9}), path)
     records, quarantine, outcomes = read(path)
     assert records["good"].decode(dict[str, Any]) == {"sample_id": "good", "rules": ["fine"]}
@@ -151,14 +155,14 @@ def test_bad_rows_of_parquet_are_quarantined(tmp_path: Path) -> None:
     assert [(each.position, each.line, each.sample_id, each.cause, each.error) for each in quarantine] == [
         (0, 1, None, "no_sample_id", "sample_id must be a string or an integer: it is null"),
         (1, 2, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
-        (2, 3, "broken", "unreadable", "column rules holds no JSON: Input data was truncated"),
+        (2, 3, "broken", "unreadable", r"column rules holds no JSON: a text has half of a character (\ud83d)"),
         (3, 4, "deep", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
         (4, 5, "large", "too_large", "the record has 2527 bytes, more than the 2500 of limits.record_bytes"),
         (6, 7, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
         (7, 8, "nan", "unreadable", "column rules holds no JSON: JSON is malformed: invalid character (byte 1)"),
         (8, 9, "brackets", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
     ]
-    assert quarantine[2].text == "{'rules': '[', 'sample_id': 'broken'}", "its beginning"
+    assert quarantine[2].text == r"""{'rules': '["\\ud83d"]', 'sample_id': 'broken'}""", "its beginning"
     store(path, [{"sample_id": 7}, {"sample_id": None}])
     strings_only = {0: dataclasses.replace(COLUMNS[0], fields=FieldMap(integer_ids=False))}
     assert list(read(path)[0]) == ["7"]

@@ -178,7 +178,8 @@ def _inner_value(value: Any, key: str) -> Any:
             value = msgspec.json.decode(value.strip() or "null", type=dict | None)
         except msgspec.DecodeError as error:
             found = f"text that begins with {value.strip()[:20]!r}"
-            raise NoObject(f"{key} must be in a JSON object, found {found}: {error_text(error)}") from error
+            problem = decoding_problem(value.encode(errors="replace"), error)
+            raise NoObject(f"{key} must be in a JSON object, found {found}: {problem}") from error
     if not isinstance(value, dict | None):
         raise NoObject(f"{key} must be in a JSON object, found {type(value).__name__}")
     return None if value is None else value.get(key)
@@ -259,7 +260,22 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
 def not_json(text: bytes, error: Exception) -> str:
     """Returns the message about a record that is not JSON. error: of decoding it."""
     hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
-    return f"this is not JSON: {error_text(error)}{hint}"
+    return f"this is not JSON: {decoding_problem(text, error)}{hint}"
+
+
+# The first half of a pair of UTF-16 without its second, unless the text is cut there, or the second without its first.
+_HALF = re.compile(
+    rb"\\u(?i:d(?<!\\\\ud)(?:[89ab][\da-f]{2}(?!\\ud[c-f]|\\?u?[\da-f]{0,3}\Z)"
+    rb"|(?<!\\ud[89ab][\da-f]{2}\\ud)[c-f][\da-f]{2}))"
+)
+_MAY_BE_HALF = re.compile(r"truncated|hex escape|surrogate")
+
+
+def decoding_problem(text: bytes, error: Exception) -> str:
+    """Returns the message of an error of decoding JSON; msgspec takes half of an emoji for the end of the text."""
+    problem = error_text(error)
+    half = _HALF.search(text) if _MAY_BE_HALF.search(problem) else None
+    return problem if half is None else f"a text has half of a character ({half[0].decode()})"
 
 
 def wrong_length(sample_id: str) -> str | None:

@@ -25,6 +25,7 @@ from .field_map import (
     SAMPLE_ID,
     FieldMap,
     SideColumns,
+    decoding_problem,
     has_float,
     is_no_number,
     plain_value,
@@ -439,13 +440,13 @@ class RowsOfBatch:
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is omitted."""
-        text = record[name]
-        if problem := nesting_problem(text.encode(), self._limits.depth):
+        text = record[name].encode()
+        if problem := nesting_problem(text, self._limits.depth):
             raise ValueError(f"column {name} {problem}")
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise ValueError(f"column {name} holds no JSON: {error}") from error
+            raise ValueError(f"column {name} holds no JSON: {decoding_problem(text, error)}") from error
         if value is None:
             del record[name]
         else:
