@@ -243,7 +243,7 @@ COMMANDS = {
             "select samples below this (default: 1; if lower is better, above 0; with --samples, all)",
             type=float,
         ),
-        _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
+        _option("--samples FILE", "only these: a file with sample_id, such as changes/ of compare"),
         _option("--ground-truth GLOB", "the ground truth, if it has moved since the run", **_GLOBS),
         _option("--predictions GLOB", "the predictions of the system, if they have moved", **_GLOBS),
     ),
@@ -258,7 +258,7 @@ COMMANDS = {
         _option("--sample ID", "ids of the samples to draw", **_GLOBS),
         _option(
             "--samples FILE",
-            "a file with the ids to draw: JSONL or Parquet with sample_id, such as changes/ of compare",
+            "a file with the ids to draw as sample_id, such as changes/ of compare",
         ),
         _option("--output PATH", "FILE.svg for one sample, a folder for several", required=True),
     ),

@@ -27,9 +27,9 @@ def _change_points() -> str:
     rates = [f"{detection_rate(shift, DETECTIONS):.0%}" for shift in (4.0, 5.0)]
     return (
         f"Over {YEARS} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
-        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 standard errors is found on its first "
-        f"night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} standard errors a "
-        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS):.0%} of {DRIFTS} cases."
+        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 standard errors is found on its second "
+        f"night, dated to the first, in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} "
+        f"standard errors a night is found within a year in {drift_detection_rate(FALL, DRIFTS):.0%} of {DRIFTS} cases."
     )
 
 

@@ -117,7 +117,7 @@ def false_alarms(years: int, seed: int = 0) -> float:
 
 
 def detection_rate(shift: float, trials: int) -> float:
-    """Returns how often a change of `shift` standard errors after 30 nights is found on its first night."""
+    """Returns how often a shift after 30 nights, in standard errors, is found on its second, dated to its first."""
     return sum(30 in found for found in _found([0.0] * 30 + [shift] * 2, trials)) / trials
 
 
