@@ -29,6 +29,11 @@ def metrics_of(benchmark: FormulaBenchmark, truth: str, prediction: str | None) 
     return dict(score(benchmark, pair(truth, prediction))[0].metrics)
 
 
+def _rows(last: int) -> str:
+    rows = ["i" * 91] * 10 + ["i" * last]
+    return r"\begin{array}{l}" + r"\\".join(rows) + r"\end{array}"
+
+
 EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
     # \leq and \le look the same, and are two of 13 tokens: \frac { a } { b } \leq x ^ { 2 }.
     (
@@ -44,6 +49,8 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
     ),
     # 100 of 101: F1 = 2 * 100 / (101 + 100) is 0.995, and not 1 to three decimals.
     ("i" * 101, "i" * 100, {"cdm": 200 / 201, "exp_rate_cdm": 0}),
+    # 1000 of 1001: F1 = 2 * 1000 / (1001 + 1000) is 0.9995, and 1 to three decimals.
+    (_rows(91), _rows(90), {"cdm": 2000 / 2001, "exp_rate_cdm": 1}),
     ("a + b", None, {"cdm": 0, "exp_rate": 0, "bleu": 0, "edit_distance": 1}),
     # BLEU takes the orders that there are: 1 of 2 tokens, and none of 1 pair, which counts as 1 / (2 * 1).
     ("a b", "a c", {"bleu": 1 / 2}),
