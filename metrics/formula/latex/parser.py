@@ -383,8 +383,8 @@ class _Reader:
     def _font(self, token: str) -> list[str]:
         """Reads the argument of a font command.
 
-        \\mathrm spells out Greek letters, as the released tool does; that spells out unknown commands, too, also in
-        \\mbox and \\hbox.
+        \\mathrm spells out Greek letters. So do \\mbox and \\hbox if `released`, and all three then spell out unknown
+        commands, too.
         """
         font = commands.FONTS[token]
         outer, self._roman = self._roman, (font if self._released else token) == "\\mathrm"
@@ -395,9 +395,10 @@ class _Reader:
     def _text(self) -> list[str]:
         """Reads the argument of a text command, in which blanks are significant."""
         self._peek()
-        outer, self._in_text = self._in_text, True
+        in_text, roman = self._in_text, self._roman
+        self._in_text, self._roman = True, roman and self._released
         argument = self._argument()
-        self._in_text = outer
+        self._in_text, self._roman = in_text, roman
         return argument
 
     def _stacked_rows(self) -> list[str]:

@@ -98,9 +98,10 @@ SPELLINGS = {
     r"a \above 0.0pt b": (r"{ a } \atop { b }", r"\frac { a } { b }"),
     r"\$ 5 $ \\$x$": (r"\$ 5 \, x", r"\  5 \, x"),
     # To the tool, unknown commands in roman are text, as are Greek letters, which may also be in boxes.
-    r"\mathrm{\foo\color{1}} {\rm\foo} \mathrm{\hbox{\pi}}": (
-        r"\mathrm { \foo } \mathrm { \foo } \mathrm { \mathrm { \pi } }",
-        r"\mathrm { \  f o o \  c o l o r { 1 } } \mathrm { \  f o o } \mathrm { \mathrm { \  p i } }",
+    r"\mathrm{\foo\color{1}} {\rm\foo} \mathrm{\hbox{\pi}\text{\pi}\pi}": (
+        r"\mathrm { \foo } \mathrm { \foo } \mathrm { \mathrm { \pi } \mathrm { \pi } \  p i }",
+        r"\mathrm { \  f o o \  c o l o r { 1 } } \mathrm { \  f o o } "
+        r"\mathrm { \mathrm { \  p i } \mathrm { \  p i } \  p i }",
     ),
     # To the tool, what arguments of layout say is part of the formula.
     r"a \mspace{3mu} b \\ \index{c} \scalebox{.9}{$d$}": (
