@@ -28,6 +28,8 @@ _LONG = (
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hspace{", "\\kern", "\\\\", "\\setlength", "\\raisebox{a}")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt plus", "\\begin{tabular*}", "\\begin{wraptable}[t]")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\jot=1pt plus", "\\vrule width 1", "\\addlinespace[", "\\raise")),
+    *(f"x }} {start}{' ' * 19_000}" for start in ("\\noalign{\\jot 1pt", "\\global\\jot", "\\makebox[a]", "\\hbox")),
+    "x } " + "\\noalign{\\kern\\jot" * 1_000,
     "\\begin{pmatrix}" + "\\toprule\\multicolumn{999}{c}{}&" * 150 + "\\end{pmatrix}",
 )
 _DOCUMENTS = (

@@ -183,8 +183,9 @@ COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
 UNITS = ("em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu")
 REGISTER = (
     r"(?:(?:text|line|column)width|textheight|hsize|(?:normal)?baselineskip|par(?:indent|skip)|jot|(?:array|tab)colsep"
-    r"|arrayrulewidth|doublerulesep|extrarowheight|fbox(?:sep|rule)|(?:above|below)(?:display(?:short)?skip|rulesep)"
-    r"|(?:thin|med|thick)muskip|nulldelimiterspace|delimitershortfall|mathsurround|scriptspace)"
+    r"|(?:array|heavy|light|cmid)rulewidth|doublerulesep|extrarowheight|fbox(?:sep|rule)|tabskip|lineskip(?:limit)?"
+    r"|(?:above|below)(?:display(?:short)?skip|rulesep)|(?:small|med|big)skipamount|(?:thin|med|thick)muskip"
+    r"|nulldelimiterspace|delimitershortfall|mathsurround|scriptspace)"
 )
 """Matches the name of a length that LaTeX keeps."""
 _NUMBER = r"\s*(?:[+-]\s*)?(?:[.\d]\s*){1,40}"
@@ -195,26 +196,48 @@ _STRETCH = rf"(?:{LENGTH}|{_NUMBER}f\s*i\s*l(?:\s*l){{0,2}})"
 GLUE = rf"{LENGTH}(?:\s*p\s*l\s*u\s*s{_STRETCH})?(?:\s*m\s*i\s*n\s*u\s*s{_STRETCH})?"
 """Matches a length with its stretch and shrink, and with the blanks that TeX and tokenized corpora have in them."""
 GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
-_OPTION = r"\s*\[[^\[\]]{0,100}\]"
-LAYOUT = (
-    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?|Xcline){GROUP}{GROUP}"
-    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{GROUP}){GROUP}|{REGISTER}(?:\s*=)?{GLUE}"
-    rf"|(?:renewcommand\*?|def)\s*(?:\{{\s*)?\\(?:array|baseline)stretch(?:\s*\}})?{GROUP}"
-    rf"|(?:stepcounter|refstepcounter|raisetag|index|label|mspace|addvspace|linespread){GROUP}"
-    rf"|(?:noalign|hhline|Xhline){GROUP}|(?:cdashline{GROUP}|hdashline)(?:{_OPTION})?"
-    rf"|addlinespace\s*\[(?:{_NUMBER})?\\{REGISTER}\s*\]|rowcolors\*?(?:{_OPTION})?{GROUP}{GROUP}{GROUP}"
-    rf"|(?:rowcolor|arrayrulecolor|doublerulesepcolor)(?:{_OPTION})?{GROUP}(?:{_OPTION}){{0,2}}"
-    rf"|begin\s*\{{(?:sideways)?(?:table|figure)\*?\}}(?:{_OPTION})?"
-    rf"|begin\s*\{{(?:minipage|adjustbox|sub(?:table|figure))\}}(?:{_OPTION}){{0,3}}{GROUP}"
-    rf"|begin\s*\{{wrap(?:table|figure)\}}(?:{_OPTION})?{GROUP}(?:{_OPTION})?{GROUP}"
-    r"|end\s*\{(?:(?:sideways|sub|wrap)?(?:table|figure)\*?|minipage|adjustbox)\}"
-    rf"|(?:raise|lower|moveleft|moveright){LENGTH}|[hv]rule(?:\s*(?:{_SPACED_SIDES}){LENGTH})+"
-    rf"|(?:scale|rotate|raise|par)box(?:{_OPTION}){{0,3}}{GROUP}(?:{_OPTION}){{0,2}}|[hv]glue{GLUE}"
-    rf"|(?:make|frame)box(?:{_OPTION}){{1,2}}|(?:[hv]box|vtop|vcenter)\s*(?:t\s*o|s\s*p\s*r\s*e\s*a\s*d){LENGTH}"
-    r"|(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?"
-    r"|penalty\s*-?\d+)"
+OPTION = r"\s*\[[^\[\]]{0,100}\]"
+_SIZE = rf"\s*(?:t\s*o|s\s*p\s*r\s*e\s*a\s*d){LENGTH}"
+_LAYOUT = "|".join(
+    (
+        # Counters and settings, until the end of the group.
+        rf"(?:stepcounter|refstepcounter|linespread){GROUP}|(?:addtocounter|setcounter|fontsize){GROUP}{GROUP}",
+        rf"(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{GROUP}){GROUP}",
+        rf"(?:advance\s*\\)?{REGISTER}(?:\s*=|\s*b\s*y)?{GLUE}",
+        rf"(?:renewcommand\*?|def)\s*(?:\{{\s*)?\\(?:array|baseline)stretch(?:\s*\}})?{GROUP}",
+        # Marks, gaps, and rules by their sides, which are lines and struts.
+        rf"(?:raisetag|index|label|mspace|addvspace){GROUP}|[hv]glue{GLUE}|penalty\s*-?\d+",
+        rf"[hv]rule(?:\s*(?:{_SPACED_SIDES}){LENGTH})+",
+        r"(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?",
+        # Rules and colors of tables. Only \rowcolor has its overhangs behind it.
+        rf"hhline{GROUP}|Xhline{GROUP}|Xcline{GROUP}{GROUP}|(?:cdashline{GROUP}|hdashline)(?:{OPTION})?",
+        rf"(?:arrayrulecolor|doublerulesepcolor)(?:{OPTION})?{GROUP}|rowcolor(?:{OPTION})?{GROUP}(?:{OPTION}){{0,2}}",
+        rf"rowcolors\*?(?:{OPTION})?{GROUP}{GROUP}{GROUP}",
+        # Floats and boxes around a formula.
+        rf"begin\s*\{{(?:sideways)?(?:table|figure)\*?\}}(?:{OPTION})?",
+        rf"begin\s*\{{(?:minipage|adjustbox|sub(?:table|figure))\}}(?:{OPTION}){{0,3}}{GROUP}",
+        rf"begin\s*\{{wrap(?:table|figure)\}}(?:{OPTION})?{GROUP}(?:{OPTION})?{GROUP}",
+        r"end\s*\{(?:(?:sideways|sub|wrap)?(?:table|figure)\*?|minipage|adjustbox)\}",
+        # What is read before the content of a box.
+        rf"(?:raise|lower|moveleft|moveright){LENGTH}|resizebox\*?{GROUP}{GROUP}|rotatebox(?:{OPTION})?{GROUP}",
+        rf"scalebox{GROUP}(?:{OPTION})?|raisebox{GROUP}(?:{OPTION}){{0,2}}|parbox(?:{OPTION}){{0,3}}{GROUP}",
+        rf"v(?:box|top)(?:{_SIZE})?(?=\s*\{{)",
+    )
 )
-"""Matches commands of layout with the arguments that they do not print; those of a box, before its content."""
+_SKIP = (
+    rf"(?:kern|[hv]skip){GLUE}|[hv]space\s*(?:\*\s*)?\{{{GLUE}\s*\}}"
+    r"|(?:(?:small|med|big)skip|[hv]fill?|hrule|hline|nobreak|(?:no|off)interlineskip|global)(?![A-Za-z])"
+)
+LAYOUT = (
+    rf"(?:\\(?:global\s*\\)?(?:{_LAYOUT}|noalign\s*\{{(?:\s*\\(?:{_LAYOUT}|{_SKIP})){{0,20}}\s*\}})"
+    # Behind a rule of booktabs or \addlinespace, and behind a box that counts as a font or a class.
+    rf"|(?<=rule|pace)\s*\[(?:{_NUMBER})?\\{REGISTER}\s*\]"
+    rf"|(?:(?<=\\hbox)|(?<=\\vcenter)){_SIZE})"
+)
+"""Matches commands of layout with the arguments that they do not print; those of a box, before its content.
+
+\\noalign prints what is in it, unless all of that is layout or a skip. A setting may be \\global.
+"""
 ENVIRONMENTS = ARRAYS | MATRICES | words("smallmatrix cases aligned alignedat gathered split")
 CONTROL_SYMBOLS = frozenset(" ,;:!>{}|_&#%$-/'`\"^~=.@\\*<\n")
 

@@ -21,6 +21,7 @@ _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
 _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
 _LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}")
+_BOX_OF_WIDTH = re.compile(rf"\\([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}")
 _TABLE_OF_WIDTH = re.compile(rf"\\(?:(begin)\s*\{{\s*tabular\*\s*\}}{commands.GROUP}|(end)\s*\{{\s*tabular\*\s*\}})")
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
@@ -84,8 +85,12 @@ def plain_text(text: str) -> str:
 
 
 def without_layout(text: str) -> str:
-    """Returns the text without commands of layout and their arguments, which are not typeset; tabular* is tabular."""
-    return _TABLE_OF_WIDTH.sub(r"\\\1\2{tabular}", _LAYOUT.sub(lambda match: match[1] or BLANK, text))
+    """Returns the text without commands of layout and their arguments, which are not typeset.
+
+    tabular* is tabular, and \\makebox and \\framebox with their sizes are \\mbox and \\fbox.
+    """
+    text = _LAYOUT.sub(lambda match: match[1] or BLANK, text)
+    return _TABLE_OF_WIDTH.sub(r"\\\1\2{tabular}", _BOX_OF_WIDTH.sub(r"\\\1box", text))
 
 
 def without_lengths(text: str) -> str:

@@ -70,6 +70,13 @@ def test_normal_form() -> None:
     assert all(normal_form(text).parsed for text in FORMS)
 
 
+LAYOUT = (
+    r"\begin{figure}[h] \hhline{==} \Xhline{2pt} \Xcline{1-2}{1pt} \hdashline[1pt/2pt] \rowcolors[b]{1}{c}{d} "
+    r"\arrayrulecolor[e]{f} \doublerulesepcolor{g} \noalign{\vspace*{1pt}\global\jot1pt\hrule\smallskip} \jot 2pt "
+    r"\global\heavyrulewidth=1pt \advance\bigskipamount by 1pt \renewcommand{\baselinestretch}{1.2} \linespread{1.2} "
+    r"\hglue 1pt plus 1fil \vglue\jot \addvspace{1pt} \hrule height 1pt \lower 1pt \moveleft 1pt \moveright\jot "
+    r"\rotatebox[h]{90} \parbox[b][1cm][t]{2cm} \vtop spread 1pt{\framebox[1cm]{\makebox[1cm][l]{\vcenter to 1cm{a}}}}"
+)
 SPELLINGS = {
     "x^a^b": ("x ^ { a } { } ^ { b }", "x ^ { b }"),
     "x_a_b^c": ("x _ { a } { } _ { b } ^ { c }", "x _ { b } ^ { c }"),
@@ -109,7 +116,7 @@ SPELLINGS = {
         r"a \mspace { 3 m u } b \, \index { c } \scalebox { . 9 } { d }",
     ),
     r"\raise 2 p t \hbox to 1cm{\pi} \vrule height\jot width 1pt \kern-2\jot \hspace{\textwidth plus 1fil} a": (
-        r"{ \pi } a",
+        r"\mathrm { \pi } a",
         r"\raise 2 p t \mathrm { t } o 1 c m { \pi } \vrule h e i g h t \jot w i d t h 1 p t \kern - 2 \jot "
         r"\hspace { \textwidth p l u s 1 f i l } a",
     ),
@@ -118,11 +125,17 @@ SPELLINGS = {
         r"\jot = 2 p t \def \arraystretch { 1 } \begin{array} {c} { a } \\ { [ \jot ] \noalign { \vskip 2pt } "
         r"g r a y ] { . 9 } b } \end{array}",
     ),
-    r"\begin{tabular}{c} a \\[.5\jot] \cdashline{1-1}[1pt/2pt] \rule{0pt}{2\jot} \addlinespace[.5\jot] b": (
-        r"\begin{tabular}{c} a \\ b \end{tabular}",
-        r"\begin{tabular}{c} a \\ [ . 5 \jot ] \cdashline { 1 - 1 } [ 1 p t / 2 p t ] \rule { 0 p t } { 2 \jot } "
-        r"\addlinespace [ . 5 \jot ] b \end{tabular}",
+    r"\begin{tabular}{c} a \\[\jot] \cdashline{1-1}[1pt/2pt] \rule{0pt}{2\jot} \toprule[\jot] \addlinespace[\jot]": (
+        r"\begin{tabular}{c} a \\ \toprule \addlinespace \end{tabular}",
+        r"\begin{tabular}{c} a \\ [ \jot ] \cdashline { 1 - 1 } [ 1 p t / 2 p t ] "
+        r"\rule { 0 p t } { 2 \jot } \toprule [ \jot ] \addlinespace [ \jot ] \end{tabular}",
     ),
+    # \noalign prints text, and brackets belong to the cell where the command has none behind its argument.
+    (text := r"\noalign{\hbox{b}} \noalign{c} \arrayrulecolor{d}[1] \rotatebox{90}[2] \parbox{1cm}[3] }"): (
+        r"\noalign { \hbox { b } } \noalign { c } [ 1 ] [ 2 ] [ 3 ] }",
+        text,
+    ),
+    LAYOUT: (r"{ \boxed { \mathrm { \vcenter { a } } } }", LAYOUT),
     # Line breaks lose their distance, skips keep all of their length, and a word makes neither a table nor rows.
     r"a \\*[2pt] \hskip 1pt plus 1 fil minus -2pt b": (
         r"a \, \hskip 1ptplus1filminus-2pt b",
