@@ -89,8 +89,12 @@ def test_all_forms_of_records_are_read_alike() -> None:
     indexed = mixed.set_index("sample_id")
     ranged = table.to_pandas().drop(columns="sample_id").rename_axis("sample_id")
     tables = table, as_text, table.to_batches()[0], frame, mixed, indexed, ranged
-    for form in (tuple(truths), iter(truths), *tables, as_text.to_pandas().assign(sample_id=mixed["sample_id"])):
+    texts = as_text.to_pandas().assign(words=lambda frame: frame["words"].map(type("Text", (str,), {})))
+    for form in (tuple(truths), iter(truths), *tables, texts.assign(sample_id=mixed["sample_id"])):
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
+    texts.loc[1, "words"] = '["\ud800"]'
+    with pytest.warns(UserWarning, match="^1 of 9 ground-truth records were rejected; .*half of a character"):
+        beamscore.evaluate("toy", texts, predictions)
     with pytest.warns(UserWarning, match="no ground-truth record has a value in the column words"):
         assert list(beamscore.evaluate("toy", mixed, predictions, slices=["words"]).slices) == ["words=null"]
     # Arrow has one type for all mappings of a column, with the keys of all.

@@ -521,15 +521,15 @@ def _table(frame: Any, needed: Collection[str]) -> pa.Table | _Rows:
                 raise pa.ArrowInvalid("Arrow makes bytes of text beside bytes")
             if "struct<" in str(field.type) and not pa.types.is_map(field.type):
                 table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
-    except (pa.ArrowInvalid, OverflowError, TypeError):
+        for name in map(str, frame.columns):
+            if name not in needed:
+                table = table.append_column(name, pa.nulls(len(table)))
+    except (pa.ArrowInvalid, OverflowError, TypeError, UnicodeEncodeError):
         # Nulls are absent fields, but one that is null everywhere is there.
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))
         rows = zip(given.to_dict("records"), given.notna().to_dict("records"), strict=True)
         return _Rows(empty | {key: row[key] for key in row if has_value[key]} for row, has_value in rows)
-    for name in map(str, frame.columns):
-        if name not in needed:
-            table = table.append_column(name, pa.nulls(len(table)))
     return table
 
 

@@ -336,8 +336,8 @@ def _json_of(value: Any) -> Any:
     """Returns the value that a text holds as JSON, and any other as it is."""
     if isinstance(value, str):
         # Text that is no JSON is rejected when the record is decoded, with the name of the field.
-        with contextlib.suppress(msgspec.DecodeError, RecursionError):
-            return msgspec.json.decode(value)
+        with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return msgspec.json.decode(value.encode())
     return value
 
 
