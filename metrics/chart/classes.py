@@ -157,13 +157,15 @@ def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) ->
     """Returns the roles that a prediction has, None if it has none.
 
     Released, they may be called `text_blocks`; only blocks before the first that is not a text role count. Published,
-    raises RejectedRecord for blocks alone.
+    raises RejectedRecord for blocks alone, unless there are none.
     """
     if output is None:
         return None
     if output.text_roles is not None or output.text_blocks is None:
         return output.text_roles
     if options.protocol == "published":
+        if not output.text_blocks:
+            return None
         message = "task3.output has text_blocks, not `text_roles`; protocol: released alone reads roles from both"
         raise RejectedRecord("prediction", message)
     roles: list[TextRole] = []

@@ -13,6 +13,9 @@ from msgspec import UNSET
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+"""What is not refused: `"segmentation": []` has no location that would be lost."""
+
 
 def wrong_names(
     names: Mapping[str | tuple[str, ...], Sequence[str]], advice: str = ""
@@ -42,7 +45,7 @@ def wrong_names(
             found = [
                 wrong
                 for wrong in given
-                if getattr(record, holders[wrong]) is not None
+                if getattr(record, holders[wrong]) not in _NOTHING
                 and all(_is_absent(getattr(record, attributes[name])) for name in meant[wrong])
             ]
             if found:

@@ -142,3 +142,5 @@ def test_released_reads_roles_from_text_blocks_where_there_are_no_text_roles() -
             assert "has text_blocks, not `text_roles`; protocol: " in make.rejection("prediction", truth, said)
             with pytest.raises(msgspec.ValidationError, match="it has text_blocks, not `text_roles`"):
                 make.score(said, None)
+    nothing: Json = {"task3": {"output": {"text_blocks": []}}}
+    assert make.score(truth, nothing) == make.score(truth, {})
