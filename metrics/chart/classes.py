@@ -123,11 +123,11 @@ WrongRole = tuple["str | None", "str | None", "str | None"]
 def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | None, options: ChartOptions) -> TaskScore:
     """Returns the score of the roles of the text blocks of one chart, by id.
 
-    A text whose true role is not scored is omitted, with the roles predicted for it; the coverage counts such roles. A
-    role that is predicted for an id that the ground truth lacks, and a second role for the same id, count against
-    precision. Where a text has a true role that is scored and another that is not, each of both is right. Released, the
-    first is wrong there, since what is predicted for the text is left out, and the first id that the ground truth lacks
-    is the last that is read of a prediction.
+    A text whose true role is not scored is omitted, with the roles predicted for it; the coverage counts such roles
+    that the edition does not have either. A role that is predicted for an id that the ground truth lacks, and a second
+    role for the same id, count against precision. Where a text has a true role that is scored and another that is not,
+    each of both is right. Released, the first is wrong there, since what is predicted for the text is left out, and the
+    first id that the ground truth lacks is the last that is read of a prediction.
     """
     released = options.protocol == "released"
     given = predicted_roles(output, options)
@@ -148,7 +148,8 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
         errors.append({"id": key, "truth": role, "predicted": shown})
     accuracy = correct / total if total else None
     details = {"correct": correct, "errors": listed(errors), **not_listed(errors=errors)}
-    not_scored = sum([role not in known for _, role in true_roles])
+    expected = {"", *known, *options.rules.text_roles}
+    not_scored = sum([role not in expected for _, role in true_roles])
     coverage = {NOT_SCORED: not_scored} if not_scored else None
     return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None, coverage)
 

@@ -95,6 +95,9 @@ def test_each_edition_has_its_roles_and_others_are_counted_in_the_coverage() -> 
         truth = {"task1": chart_type("Radar"), "task3": every}
         left = {"ground_truth_text_roles_not_scored": 9 - len(scored)} if edition < 2022 else {}
         assert make.score(truth, None, edition=edition).coverage == {"ground_truth_classes_not_listed": 1, **left}
+    # A text may have no role, and those of an edition may be left out on purpose.
+    truth = {"task3": roles((1, ""), (2, None), (3, "chart_title"))}
+    assert make.score(truth, None, text_roles=["axis_title"]).coverage == {}
 
 
 ONE, BOTH = roles((1, "tick_label")), roles((1, "axis_title"), (2, "tick_label"))
