@@ -6,6 +6,7 @@ Unknown members of a record are ignored, so that what is under a wrong name woul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -36,12 +37,15 @@ def wrong_names(
     def decorated(kind: type[StructT]) -> type[StructT]:
         if hasattr(kind, "__post_init__"):
             raise TypeError(f"{kind.__name__} has a __post_init__, which wrong_names would replace")
+        # A chart may have thousands of points, nearly all without a wrong name.
+        read = attrgetter(*holders.values())
+        none_given = (UNSET,) * len(holders) if len(holders) > 1 else UNSET
         attributes = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
 
         def refuse(record: msgspec.Struct) -> None:
-            given = [wrong for wrong, holder in holders.items() if getattr(record, holder) is not UNSET]
-            if not given:
+            if read(record) == none_given:
                 return
+            given = [wrong for wrong, holder in holders.items() if getattr(record, holder) is not UNSET]
             found = [
                 wrong
                 for wrong in given
