@@ -202,7 +202,7 @@ class DataPoint(Struct, frozen=True, gc=False):
     y: Scalar = None
 
 
-@wrong_names({"name": ("label", "series", "series_name")})
+@wrong_names({"name": ("label", "series_name")})
 class DataSeries(Struct, frozen=True):
     """A named data series: points, or the summary that a box plot shows."""
 

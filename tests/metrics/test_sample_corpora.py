@@ -41,7 +41,7 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "0d4bcda3858bdc73",
+    "chart": "a0609894d1b11ec7",
     "chemistry": "8ddd9f610f289e81",
     "figure_text": "ee676f9848711b81",
     "formula": "9d49a159cb53d322",
