@@ -139,10 +139,10 @@ def corners_of(record: Record) -> Sequence[Point]:
     return corner_points(record.box or (0.0, 0.0, 0.0, 0.0)) if record.points is None else record.points
 
 
-def lie_apart(record: Record, other: Record) -> bool:
-    """Returns whether both regions have a location and their bounding boxes do not even touch."""
+def lie_apart(record: Record, other: Record) -> bool | None:
+    """Returns whether the bounding boxes of two regions do not even touch; None if one has no location."""
     if any(each.points is None and each.box is None for each in (record, other)):
-        return False
+        return None
     (xs, ys), (other_xs, other_ys) = (zip(*corners_of(each), strict=True) for each in (record, other))
     along_x = min(xs) <= max(other_xs) and min(other_xs) <= max(xs)
     return not (along_x and min(ys) <= max(other_ys) and min(other_ys) <= max(ys))

@@ -209,10 +209,15 @@ def test_every_region_says_how_it_was_matched() -> None:
     }
 
 
-@pytest.mark.parametrize(("place", "apart"), [({}, 0), (at(10), 0), (at(10.1), 1), ({"box": [5, 30, 5, 11]}, 1)])
-def test_a_reading_may_lie_elsewhere_which_is_counted(place: dict[str, Any], apart: int) -> None:
-    found = score([A, {"id": "b"}], [{**READING, **place}, at(0, id="b")])
+@pytest.mark.parametrize(("place", "apart"), [({}, 0), (at(10), 0), (at(10.1), 2), ({"box": [5, 30, 5, 11]}, 2)])
+def test_readings_that_lie_elsewhere_are_counted_if_they_are_two_and_half_of_all(place: Any, apart: int) -> None:
+    words, readings = [A, {**A, "id": "d"}], [{**READING, **place}, {**READING, **place, "id": "d"}]
+    found = score([*words, B, C], [*readings, B, C])
     assert (found.metrics[ACCURACY], found.coverage) == (1, {"prediction_readings_elsewhere": apart} if apart else {})
+    more = [B, C, at(60, id="e")]
+    unscored = [{**word, "ignore": True} for word in words]
+    for truths, predictions in ((words, readings[:1]), ([*words, *more], [*readings, *more]), (unscored, readings)):
+        assert score(truths, predictions).coverage == {}
 
 
 def test_unclear_records_are_rejected() -> None:
