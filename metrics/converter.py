@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
-CR_ALONE = "its lines end with CR alone; write LF at the end of each line"
-
 
 class UnreadableSource(Exception):
     """A source file, or a part of one, that cannot be converted; the message says where and why."""
@@ -61,7 +59,7 @@ def text_lines(path: str, stream: BinaryIO) -> Iterator[bytes]:
             raise UnreadableSource(f"{path}, line {number}: it has a character NUL, as UTF-16 has; write it as UTF-8")
         # Beside LF, a CR may be part of a line.
         if number == 1 and not line.endswith(b"\n") and b"\r" in line.strip():
-            raise UnreadableSource(f"{path}: {CR_ALONE}")
+            raise UnreadableSource(f"{path}: its lines end with CR alone; write LF at the end of each line")
         yield line
 
 

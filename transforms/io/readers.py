@@ -19,7 +19,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ...metrics.converter import CR_ALONE
 from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
     SAMPLE_ID,
@@ -38,6 +37,7 @@ from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_tex
 _LINE_MARKS = len(BOM) + len(b"\r\n")
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+_CR_IN_NAME = "a CR is not in quotes; write LF at the end of each line, or quote the name"
 _CR_IN_VALUE = "a value has a line end (CR) without quotes; quote it, or write the file as JSONL"
 MAX_HEADER_BYTES = 1 << 20
 LIMITS_PER_RECORD = 2
@@ -172,7 +172,8 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = ""
         nonlocal position, taken, count
         while line := stream.readline(longest + 1 + len(b"\r\n") - len(taken)):
             if len(taken) + len(line.removesuffix(b"\n").removesuffix(b"\r")) > longest:
-                hint = "; its quote may not be closed" if count else ""
+                hint = "; lines end with LF, not with CR alone" if b"\r" in line.strip() else ""
+                hint = "; its quote may not be closed" if count else hint
                 raise ValueError(f"the record in line {number} is longer than {longest} bytes{limit}{hint}")
             if number + count == 1 and line.startswith(BOM):
                 line, position = line.removeprefix(BOM), len(BOM)
@@ -246,8 +247,8 @@ def header_of(file: SourceFile, fields: FieldMap) -> list[str]:
     if header is None:
         return []
     if header.problem:
-        problem = CR_ALONE if header.problem == _CR_IN_VALUE else f"the names of the columns: {header.problem}"
-        raise InputProblem(f"{file.path}:{header.line}: {problem}")
+        problem = _CR_IN_NAME if header.problem == _CR_IN_VALUE else header.problem
+        raise InputProblem(f"{file.path}:{header.line}: the names of the columns: {problem}")
     check_columns(f"{file.path}:{header.line}", header.fields, fields)
     return header.fields
 

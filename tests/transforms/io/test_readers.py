@@ -286,14 +286,15 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeyp
         b"id,text\na,b\n": ".csv:1: there is no column sample_id, only id, text",
         b"sample_id,text,text\n": "a.csv:1: two columns are called 'text'; rename one",
         b'sample_id,"text\n': "a.csv: cannot be read as csv: the quote that opens in line 1 is not closed",
-        b"sample_id,text\ra,x\r": "a.csv:1: its lines end with CR alone; write LF at the end of each line",
+        b"sample_id,text\ra,x\r": "a.csv:1: the names of the columns: a CR is not in quotes; write LF at the end of",
+        b"sample_id,text\r" * 300: "the record in line 1 is longer than 4000 bytes; lines end with LF, not with CR",
         b'sample_id,"text"x\n': "a.csv:1: the names of the columns: ',' expected after",
         "sample_id,text\n".encode("utf-16"): "a.csv:1: the names of the columns: this is not UTF-8, at byte 0 ",
         b"\x1f\x8b\x08\x00": "a.csv:1: ",
-        b"x" * 3999 + b"\r" * 3: "the record in line 1 is longer than 4000 bytes",
+        b"x" * 3999 + b"\r" * 3: "the record in line 1 is longer than 4000 bytes\n",
         ",".join(map(str, range(22))).encode(): f"sample_id, only {', '.join(map(str, range(20)))} and 2 more",
     }.items():
-        assert said in problem_of(read, tmp_path / "a.csv", content)
+        assert said in problem_of(read, tmp_path / "a.csv", content) + "\n"
     (tmp_path / "a.csv").write_bytes(b"")
     assert readers.header_of(parts_of(tmp_path / "a.csv", size=1)[0].file, FieldMap()) == []
 
