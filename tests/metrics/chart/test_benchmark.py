@@ -317,16 +317,23 @@ def test_the_series_of_each_task_that_is_scored_are_drawn_and_matched_from_a_sco
         drawn_tasks = re.findall(r">data series of task (\w+), scored 1<", drawing)
         assert drawn_tasks == [task.removeprefix("task") for task in tasks]
     truth, prediction = (
-        {"task1": chart_type("Line"), "task6": data(*(series("s", *enumerate(ys)) for ys in side))}
+        {
+            "task1": chart_type("Line"),
+            "task6": data(*(series("s", *enumerate(ys)) for ys in side)),
+            **words((300, "a"), (side[0][0], "b")),
+        }
         for side in (([1, 2, 3, 4], [40, 30, 20, 10]), ([100, 2, 80, 10], [1, 2, 3, 4]))
     )
-    assert [style for _, style in shapes(drawn(truth, prediction))] == ["matched", "wrong", "wrong", "matched"]
-    # Details of earlier versions do not say which series of a name a pair has.
+    styles = ["matched", "missed", "matched", "extra", "matched", "wrong", "wrong", "matched"]
+    assert [style for _, style in shapes(drawn(truth, prediction))] == styles
+    # Details of earlier versions do not say which series of a name, or text block, a pair has.
     details = msgspec.to_builtins(make.score(truth, prediction).details)
-    for pair in details["task6b"]["pairs"]:
+    for pair in (*details["task6b"]["pairs"], *details["task2"]["matched"]):
         del pair["positions"]
+    for each in (*details["task2"]["missed"], *details["task2"]["extra"]):
+        del each["position"]
     svg = make.benchmark().draw(*samples.records("chart", truth, prediction), details)
-    assert [style for _, style in shapes(ElementTree.fromstring(svg))] == [""] * 4
+    assert [style for _, style in shapes(ElementTree.fromstring(svg))] == [""] * 8
     assert [judged(score) for score in (1.0, 0.5, 0.499, 0.0)] == [MATCHED, MATCHED, WRONG, WRONG]
 
 
