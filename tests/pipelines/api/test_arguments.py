@@ -144,6 +144,9 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
             assert beamscore.evaluate("toy", form(nulls), PREDICTIONS, slices=["kind"]).warnings == [empty]
     with pytest.raises(ValueError, match=missing.format(*misspelled)):
         beamscore.evaluate("toy", *FILES, slices=["kinds"])
+    write(nulls, PREDICTIONS)
+    with pytest.warns(UserWarning, match=empty):
+        beamscore.evaluate("toy", *FILES, slices=["kind"])
     # More samples may come that have it.
     scorer = beamscore.Scorer("toy", slices=["kind"])
     scorer.update([{"sample_id": "other", "text": "x"}], [{"sample_id": "other", "text": "x"}])
