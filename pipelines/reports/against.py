@@ -18,7 +18,7 @@ import numpy as np
 
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS
-from ...metrics.statistics.measured import Measured as MeasuredSlice, class_families, spec_or_undeclared
+from ...metrics.statistics.measured import Measured as MeasuredSlice, spec_or_undeclared
 from ...metrics.statistics.paired import (
     PairedDifference,
     paired_differences,
@@ -162,14 +162,9 @@ def run_differences(
 
 
 def _count_other(benchmark: AnyBenchmark, metric: str, one: MeasuredSlice, other: MeasuredSlice) -> bool:
-    """Returns whether a metric, a part or a class of it has other denominators on both sides, in any replicate."""
-    kind = type(benchmark)
-    names, families = {metric, *spec_or_undeclared(kind, metric).parts}, class_families(kind, metric)
-    return any(
-        not np.array_equal(one.denominators.get(name, ()), other.denominators.get(name, ()))
-        for name in one.denominators.keys() | other.denominators.keys()
-        if name in names or any(family.covers(name) for family in families)
-    )
+    """Returns whether a metric, or a part of it, has other denominators on both sides, in any replicate."""
+    names = (metric, *spec_or_undeclared(type(benchmark), metric).parts)
+    return any(not np.array_equal(one.denominators.get(name, ()), other.denominators.get(name, ())) for name in names)
 
 
 def _may_hide(run: Run, system: str, label: str) -> bool:
@@ -229,7 +224,7 @@ def _compared(
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
     has_few = has_few or paired.total < units_needed(confidence)
-    word = difference_word(deciding, spec.higher_is_better, may_differ or shift > 0, has_few, shift)
+    word = difference_word(deciding, spec.higher_is_better, may_differ, has_few, shift)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)

@@ -96,7 +96,10 @@ def apart(
         is_whole = spec.per_sample is not None or not more
     else:
         is_whole = ours.left_out == theirs.left_out and (is_trusted or not ours.left_out)
-    if same and is_whole:
+    # Equal answers to equal samples are measured alike, also by a metric of which no denominator tells it.
+    records = ours.truths, ours.predictions, ours.left_out
+    is_equal = all(records[:2]) and records == (theirs.truths, theirs.predictions, theirs.left_out)
+    if (same and is_whole) or (is_equal and same is not False):
         return 0.0, ""
     # The samples left out on one side may all differ from those left out on the other.
     samples = max(more, ours.left_out + theirs.left_out)

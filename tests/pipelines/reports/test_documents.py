@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -269,21 +269,26 @@ def test_a_baseline_that_another_run_has_replaced_is_not_compared(tmp_path: Path
 def test_what_samples_of_one_side_may_explain_is_not_called_better_or_worse(tmp_path: Path) -> None:
     """80 were right, of 20 nothing was measured: a loss by 0.26 (+- 0.09) may be theirs, one by 0.6 (+- 0.1) not."""
 
-    def words(one: StoredRun, other: StoredRun) -> list[str]:
+    def words(one: StoredRun, other: StoredRun, metric: str = "exact_match") -> list[str]:
         compared, _ = run_differences(one, other, {SYSTEM: SYSTEM})
-        return [compared[SYSTEM, label, "exact_match"].difference.verdict for label in ("", "kind=a")]
+        return [compared[SYSTEM, label, metric].difference.verdict for label in ("", "kind=a")]
 
-    def run(name: str, right: int, measured: int = 100, missing: str = "exclude", **more: Any) -> StoredRun:
+    def run(name: str, right: int, measured: int = 100, settings: Mapping[str, Any] = {}, **more: Any) -> StoredRun:
         rows = [row(f"s{n}", float(n < right) if n < measured else None) for n in range(100)]
-        path = write_run(tmp_path / name, rows, {"missing": missing}, **{"predictions": name, **more})
+        settings = {"missing": "exclude", "derived": {"both": "mean(exact_match, similarity)"}, **settings}
+        path = write_run(tmp_path / name, rows, settings, **{"predictions": name, **more})
         return StoredRun.read(str(path))
 
     before, unsure, lost = run("before", 80, 80), run("unsure", 74), run("lost", 40)
     assert words(unsure, before) == words(before, unsure) == ["other samples"] * 2
     assert (words(lost, before), words(before, lost)) == (["worse"] * 2, ["better"] * 2)
-    assert words(run("counted", 74, missing="wrong"), before) == ["worse"] * 2
+    assert words(run("counted", 74, settings={"missing": "wrong"}), before) == ["worse"] * 2
     for missing in ("exclude", "wrong"):
-        assert words(run(f"fewer {missing}", 60, 60, missing), before) == ["no difference shown"] * 2
+        fewer = run(f"fewer {missing}", 60, 60, {"missing": missing})
+        assert words(fewer, before) == words(fewer, before, "both") == ["no difference shown"] * 2
+    # So few replicates do not tell whether both sides left out the same samples.
+    few, again = (run(name, 80, 80, {"bootstrap": {"replicates": 10}}) for name in ("few", "again"))
+    assert words(few, again) == ["identical"] * 2
     # Of a slice with other samples and equal predictions nothing is known, though 40 samples fewer are right.
     for predictions, word in (("lost", "other samples"), ("others", "worse")):
         others = run(f"with {predictions}", 0, fingerprint="aa", predictions=predictions)

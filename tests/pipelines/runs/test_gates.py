@@ -430,6 +430,8 @@ SAME_PREDICTIONS = {"predictions": "same"}
         ((90, 0, 10), (90, 10, 0), ({}, {}), (math.inf, math.inf)),
         ((90, 10, 5), (90, 10, 5), ({}, {"predictions": "others"}), (0, 0)),
         ((0, 0, 5), (0, 0, 5), ({}, {"predictions": "others"}), (math.inf, 0)),
+        # Of equal predictions of the same samples, the same ones were left out.
+        ((0, 0, 5), (0, 0, 5), ({"truths": "a", **SAME_PREDICTIONS}, {"truths": "a", **SAME_PREDICTIONS}), (0, 0)),
         # Of a slice with other samples, only those that were left out count, unless the predictions are the same.
         ((45, 10, 45), (90, 10, 3), ({"truths": "a"}, {"truths": "b"}), (48 / 55, 0)),
         ((90, 10, 0), (90, 10, 0), ({"truths": "a", **SAME_PREDICTIONS}, {"truths": "b", **SAME_PREDICTIONS}),
