@@ -204,8 +204,8 @@ def _metrics(
         first = sorted(metrics, key=lambda metric: metric.name != ranked_by)
         yield tables.leaderboard(first, systems, numbers or [(0, number) for number in range(len(systems))])
         if numbers:
-            tie = f"Systems share a place unless the interval of their difference in {ranked_by} excludes 0."
-            yield doc.Text(tie, "caption")
+            tie = f"A system shares the place above unless the interval of its difference in {ranked_by} from the "
+            yield doc.Text(f"{tie}first system of that place excludes 0.", "caption")
     elif len(systems) > 1 or not document.differences:
         yield tables.metric_table("Main metrics with intervals", metrics, systems)
     if pair.differences:
