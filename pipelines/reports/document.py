@@ -346,7 +346,7 @@ class Series(msgspec.Struct, frozen=True):
 class More(msgspec.Struct, frozen=True):
     """Samples of which a page holds only some: how many there are, if that is known, and the command that lists all.
 
-    command: empty if there is none: samples/ has all.
+    command: empty if there is none: samples/ has all, or each system has a command of its own, if `total` is not known.
     """
 
     command: str

@@ -331,12 +331,14 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterat
 def _more(summary: Mapping[str, Any], others: Mapping[str, str], output: str) -> Iterator[tuple[str, doc.More]]:
     """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status.
 
-    others: see BaselineDiff. Of several systems, each has a command of its own.
+    others: see BaselineDiff. Of several systems, each has a command of its own, and all together have none.
     """
+    several = len(summary["systems"]) > 1
+    commands = {"": ""} if several and others else {}
     for name, other in others.items():
         command = shlex.join(["beamscore", "compare", other, named_system(output, name), "--output", "compared"])
-        of = f"&system={name}" if len(summary["systems"]) > 1 else ""
-        yield from ((f"why={why}{of}", doc.More(command)) for why in ("lost", "won"))
+        commands[f"&system={name}" if several else ""] = command
+    yield from ((f"why={why}{of}", doc.More(each)) for of, each in commands.items() for why in ("lost", "won"))
     counts = Counter[str]()
     for system in summary["systems"].values():
         counts.update(system["coverage"]["ground_truth"])

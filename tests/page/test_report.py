@@ -117,8 +117,9 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     # Each system has a command of its own for what it lost.
     for name in ("", "careful", "hasty"):
         chromium.choose("samples", system=name, why="lost")
-        told = [f"chemistry:predictions {path.parent}:{name} " in each for each in chromium.texts("#samples-more p")]
-        assert told == [True] * bool(name)
+        listing = f"chemistry:predictions {path.parent}:{name} "
+        told = listing if name else "; choose a system for the command that lists all."
+        assert [told in each for each in chromium.texts("#samples-more p")] == [True]
     chromium.choose("samples", system="", why="flip")
     assert len(chromium.texts("#viewer .records .drawing")) == 2
 
@@ -161,7 +162,7 @@ def test_an_empty_run(chromium: Browser, folder: Path) -> None:
 def rendered(path: Path, summary: Any, table: SampleTable, cards: list[Card], run: Any, failures: Any) -> Path:
     """Writes the page of a run from its parts."""
     kind = benchmark_class(summary["benchmark"])
-    document = build_run(summary, kind(kind.options_type()), run, failures, NOTHING, NOTHING, (), {}, None)
+    document = build_run(summary, kind(kind.options_type()), run, failures, NOTHING, NOTHING, (), {}, "out")
     path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards, None)]))
     return path
 
@@ -196,10 +197,12 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     """Only what can be seen is in the document, however many rows and cards there are."""
     summary = json.loads((corpus_page("chart", folder).parent / "summary.json").read_bytes())
     numbers, rng, path = range(MAX_ROWS), random.Random(15), folder / "large.html"
+    (system,) = summary["systems"].values()
+    system["coverage"]["ground_truth"] |= {"read": MAX_ROWS + 1, "rejected": 2}
     columns: Any = {name: [f"{name} {n % count}" for n in numbers] for name, count in (("source", 3), ("kind", 500))}
     table = SampleTable(
         MAX_ROWS, [f"corpus/part-{n // 1000:03d}/chart-{n:09d}" for n in numbers], [0] * MAX_ROWS,
-        ["scored"] * MAX_ROWS, columns,
+        ["rejected"] + ["scored"] * (MAX_ROWS - 1), columns,
         {name: [round(rng.random(), 4) for _ in numbers] for name in benchmark_class("chart").sample_metric_names()},
     )  # fmt: skip
     records = [rng.randbytes(4000).hex() for _ in range(200)]
@@ -211,6 +214,8 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     assert chromium.choose("samples", id="part-042/") == "1,000 of 100,000 rows"
     chromium.press("ArrowRight")
     assert "part-042/" in chromium.viewed()
+    chromium.choose("samples", id="", status="rejected")
+    assert chromium.text("#samples-more") == "1 of 2 shown; all are in samples/*.parquet and quarantine/."
 
 
 def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:

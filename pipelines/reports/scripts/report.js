@@ -194,7 +194,8 @@ function fillSamples(doc) {
       const count = ids.filter((_, row) => (name === "why" ? cards.get(row)?.whys.includes(wanted) : statuses[row] === wanted) && (!one || doc.systems[samples.systems[row]] === one)).length;
       if (!more || (more.total !== null && more.total <= count)) return [];
       const told = more.total === null ? `${grouped(count)} shown, of all that moved the most` : `${grouped(count)} of ${grouped(more.total)} shown`;
-      if (!more.command) return [element("p", { class: "caption" }, `${told}; all are in samples/*.parquet.`)];
+      const where = more.total === null ? "choose a system for the command that lists all" : `all are in samples/*.parquet${wanted === "rejected" ? " and quarantine/" : ""}`;
+      if (!more.command) return [element("p", { class: "caption" }, `${told}; ${where}.`)];
       return [element("p", { class: "caption" }, `${told}. This lists all: `, element("code", {}, more.command), " ", copyButton("Copy", more.command))];
     });
     byId("samples-more").replaceChildren(...lines);
