@@ -36,7 +36,7 @@ def markdown(value: doc.Cells) -> str:
         case doc.Metric(text) | doc.Code(text):
             return code(text)
         case doc.Word():
-            return f"**{value.text}**" if value.is_bad or value.text in MARKED else value.text
+            return f"**{value.text}**" if value.is_bad or value.text.partition(" (")[0] in MARKED else value.text
         case doc.Link():
             return markdown(value.text)
         case doc.MatrixCell():
@@ -89,7 +89,8 @@ class CellWriter:
             case doc.Code(text):
                 return Markup("<code>{}</code>").format(breakable(text))
             case doc.Word(text, is_bad):
-                name = "fail" if is_bad else text.replace(" ", "-")
+                # Gates that change no exit code are marked: `fail (advisory)`.
+                name = "fail" if is_bad else text.partition(" (")[0].replace(" ", "-")
                 return Markup('<b class="said {}">{}</b>').format(name, shown(text))
             case doc.Link(str(said), label=str(label)) if label:
                 isolated = Markup("<bdi>{}</bdi>{}").format(shown(label), shown(said.removeprefix(label)))

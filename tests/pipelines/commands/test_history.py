@@ -42,7 +42,10 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_lines(root / "t.jsonl", CORPUS)
     write_lines(root / "bad.jsonl", wrong(CORPUS, 30))
     for night, name, code in [("2026-01-01", "t", 0), ("2026-01-02", "t", 0), ("deep/2026-01-03", "bad", 1)]:
-        gates = "gates={exact_match: {minimum: 0.9}, similarity: {minimum: 0.9, tier: advisory}}"
+        gates = (
+            'gates={exact_match: {minimum: .9}, "exact_match ": {minimum: .3}, "exact_match @ kind=0": {minimum: .3}'
+        )
+        gates += ', "exact_match @  kind=0": {minimum: .9, tier: advisory}, similarity: {minimum: .9, tier: advisory}}'
         run(folder / night, root / "t.jsonl", root / f"{name}.jsonl", "--slice=kind", "--set", gates, code=code)
     (folder / "notes").mkdir()
     (folder / "notes" / "readme.txt").write_text("mine")
@@ -65,9 +68,12 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_pa
     last = by_key["deep/2026-01-03", "", "exact_match"]
     assert (last["value"], last["verdict"], last["samples"]) == (0.25, "fail", 40)
     assert by_key["deep/2026-01-03", "", "similarity"]["verdict"] == "fail (advisory)"
+    assert by_key["deep/2026-01-03", "kind=0", "exact_match"]["verdict"] == "inconclusive"
     assert 0.05 < last["error"] < 0.09  # sqrt(0.25 * 0.75 / 40) = 0.068
     text = (tmp_path / "history.md").read_text()
     assert ["-0.7500 (" in text, "**worse**" in text, "| break" in text] == [True, True, False]
+    page = (tmp_path / "history.html").read_text()
+    assert ("| **fail (advisory)** |" in text, 'class="said fail">fail (advisory)<' in page) == (True, True)
     assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
     assert not (tmp_path / "history.html").exists()
 
