@@ -138,7 +138,8 @@ def write_records(
     count = _count(result, launch.is_local(options))
     print(printable(write.path if count is None else f"{write.path}: {count_of(count, 'record')}"))
     if count is not None and count < listed:
-        warn([f"{listed - count:,} of {listed:,} listed samples are not in the run"])
+        lacking = listed - count
+        warn([f"{lacking:,} of {count_of(listed, 'listed sample')} {'is' if lacking == 1 else 'are'} not in the run"])
     if not exists(rejected.path):
         return DONE
     with open_file(rejected.path) as stream:

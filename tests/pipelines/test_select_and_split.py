@@ -95,7 +95,7 @@ def test_which_samples_are_selected(
     if lower:
         (similarity,) = (spec for spec in toy.ToyBenchmark.sample_metrics if spec.main)
         monkeypatch.setattr(toy.ToyBenchmark, "sample_metrics", (replace(similarity, higher_is_better=False),))
-    told = "beamscore: warning: 1 of 3 listed samples are not in the run\n" if flags.endswith("gz") else ""
+    told = "beamscore: warning: 1 of 3 listed samples is not in the run\n" if flags.endswith("gz") else ""
     assert ids(written(tmp_path / "o.jsonl", "select", f"{run}{system}", *flags.split(), told=told)) == expected
 
 
