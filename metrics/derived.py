@@ -348,11 +348,13 @@ class Range:
     def __truediv__(self, other: Range) -> Range:
         if not other.metrics and other.high <= 0:
             raise ValueError("it divides by a number that is not above 0")
+        if other.low < 0 and other.high <= 0:
+            turned = Range(-1.0, -1.0)
+            return (self * turned) / (other * turned)
         ends = [-math.inf, math.inf] if other.low < 0 else self._corners(np.divide, other)
         loss = math.inf if other.metrics else self.loss / other.low
-        # A divisor below 0 turns the direction around, and so does a number above 0 that is divided.
-        direction = -self.direction if other.high <= 0 else self.direction
-        direction = direction or (other.direction if self.high <= 0 else -other.direction)
+        # A number above 0 that is divided turns the direction around.
+        direction = self.direction or (other.direction if self.high <= 0 else -other.direction)
         return self._with(other, ends, direction, loss)
 
     def _corners(self, function: np.ufunc, other: Range) -> list[float]:
