@@ -167,9 +167,9 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
     # Counts are labeled at the center of their bins, see `bin_edges`.
     is_counted = edges[0] % 1 == 0.5 and edges[1] - edges[0] == 1
     bars = Markup("")
-    for count, first, last in zip(counts, edges, edges[1:], strict=False):
-        # Only the last bin has its upper edge, and a filter has both.
-        upper = last if last == edges[-1] else math.nextafter(last, -math.inf)
+    # Only the last bin has its upper edge, and a filter has both.
+    uppers = [*(math.nextafter(edge, -math.inf) for edge in edges[1:-1]), edges[-1]]
+    for count, first, last, upper in zip(counts, edges, edges[1:], uppers, strict=False):
         link = document.link({"metric": distribution.name, "from": f"{first}", "to": f"{upper}"}, system)
         label = plain((first + last) / 2) if is_counted else f"{plain(first)} to {plain(last)}"
         address = Markup(' href="{}"').format(link) if link and count and not document.distributions_note else ""

@@ -172,13 +172,15 @@ def test_headlines_and_tables_of_all_reports_agree(
     assert without.splitlines()[:12] == written.splitlines()[:12]
 
 
-def test_each_colour_of_a_page_is_declared(tmp_path: Path) -> None:
-    """Also those of more systems than there are colours for."""
+def test_each_colour_of_a_page_is_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of more systems than there are colours for. Without a metric to rank by, they share no places."""
+    monkeypatch.setattr(toy.ToyBenchmark, "ranking_metrics", list)
     systems: dict[str, Any] = {f"s{number}": TRUTHS for number in range(8)}
     page = (run(tmp_path / "out", TRUTHS, **systems).output / "report.html").read_text()
     used = re.findall(r"var\((--[\w-]+)\)", page)
     assert set(used) <= set(re.findall(r"(--[\w-]+):", page))
     assert {f"--system-{number}" for number in range(6)} <= set(used)
+    assert "shares the place" not in page
 
 
 ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb ", "<U+202E>", "\u202e"]
