@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS, is_of_k
 from ...metrics.statistics.measured import Measured, class_families, slices_with_value, spec_or_undeclared
@@ -96,9 +98,12 @@ def apart(
         is_whole = spec.per_sample is not None or not more
     else:
         is_whole = ours.left_out == theirs.left_out and (is_trusted or not ours.left_out)
-    # Equal answers to equal samples are measured alike, also by a metric of which no denominator tells it.
+    # Equal answers to equal samples are measured alike, also by a metric of which no denominator tells it. Denominators
+    # differ where scoring failed for other samples.
     records = ours.truths, ours.predictions, ours.left_out
     is_equal = all(records[:2]) and records == (theirs.truths, theirs.predictions, theirs.left_out)
+    counts, others = ours.measured.denominators, theirs.measured.denominators
+    is_equal = is_equal and all(np.array_equal(counts[name], others.get(name, ())) for name in counts)
     if (same and is_whole) or (is_equal and same is not False):
         return 0.0, ""
     # The samples left out on one side may all differ from those left out on the other.

@@ -447,6 +447,14 @@ def test_what_samples_of_one_side_may_move_by_hand(ours: Any, theirs: Any, more:
         assert attributable_shift(checked, "undeclared", *sides)[0] == (math.inf if shift else 0)
 
 
+def test_equal_predictions_for_other_samples_of_which_scoring_failed_are_not_measured_alike() -> None:
+    sides = [charts(0, 0, 5, truths="a", **SAME_PREDICTIONS) for _ in range(2)]
+    for side, words in zip(sides, (30, 40), strict=True):
+        side.measured.denominators.clear()
+        side.measured.denominators["undeclared"] = np.full(101, words)
+    assert attributable_shift(settings.check({"benchmark": "chart"}, "test"), "undeclared", *sides)[0] == math.inf
+
+
 def test_a_slice_that_holds_other_samples_does_not_pass_and_fails_by_other_predictions_alone() -> None:
     """The column of the slice has changed, which the hash of the whole ground truth does not tell."""
     key = {"exact_match @ kind=a": Gate(not_worse_than="baseline", margin=0.3)}
