@@ -14,16 +14,14 @@ from msgspec import UNSET
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
-"""What is not refused: `"segmentation": []` has no location that would be lost."""
-
 
 def wrong_names(
     names: Mapping[str | tuple[str, ...], Sequence[str]], advice: str = ""
 ) -> Callable[[type[StructT]], type[StructT]]:
     """Returns a decorator of a record type: a member with a wrong name is refused if the field that is meant is absent.
 
-    Otherwise the member has no part in the record. The record type has no `__post_init__`, as it gets one.
+    Otherwise, or if it is null, the member has no part in the record. The record type has no `__post_init__`, as it
+    gets one.
 
     Args:
         names: the wrong names that are refused, by the name of the field in a record, or of several that may be meant.
@@ -49,7 +47,7 @@ def wrong_names(
             found = [
                 wrong
                 for wrong in given
-                if getattr(record, holders[wrong]) not in _NOTHING
+                if getattr(record, holders[wrong]) is not None
                 and all(_is_absent(getattr(record, attributes[name])) for name in meant[wrong])
             ]
             if found:

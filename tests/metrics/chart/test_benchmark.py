@@ -151,9 +151,8 @@ def test_a_wrong_name_is_refused_unless_the_right_one_is_there(place: str, right
     with pytest.raises(msgspec.ValidationError, match=re.escape(f"it has {wrong}, not `{right}` - at `$.{shown}`")):
         msgspec.convert(given, ChartPrediction)
     # A series without a name may have its index.
-    named["series"] = 0
-    for named[wrong] in (None, "", [], {}):
-        msgspec.convert(given, ChartPrediction)
+    named[wrong], named["series"] = None, 0
+    msgspec.convert(given, ChartPrediction)
 
 
 def test_task_6_may_have_elements_alone_or_series_alone() -> None:
