@@ -20,8 +20,9 @@ _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
 _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
-_LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}")
-_BOX_OF_WIDTH = re.compile(rf"\\([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}")
+# Beside text in \\noalign, as elsewhere in math, a \\vskip would end the formula.
+_LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}|\\vskip{commands.GLUE}")
+_BOX_OF_WIDTH = re.compile(rf"\\([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}(?=([A-Za-z])?)")
 _TABLE_OF_WIDTH = re.compile(rf"\\(?:(begin)\s*\{{\s*tabular\*\s*\}}{commands.GROUP}|(end)\s*\{{\s*tabular\*\s*\}})")
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
@@ -90,7 +91,8 @@ def without_layout(text: str) -> str:
     tabular* is tabular, and \\makebox and \\framebox with their sizes are \\mbox and \\fbox.
     """
     text = _LAYOUT.sub(lambda match: match[1] or BLANK, text)
-    return _TABLE_OF_WIDTH.sub(r"\\\1\2{tabular}", _BOX_OF_WIDTH.sub(r"\\\1box", text))
+    text = _BOX_OF_WIDTH.sub(lambda box: f"\\{box[1]}box{BLANK if box[2] else ''}", text)
+    return _TABLE_OF_WIDTH.sub(r"\\\1\2{tabular}", text)
 
 
 def without_lengths(text: str) -> str:

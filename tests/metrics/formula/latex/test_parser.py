@@ -73,6 +73,7 @@ def test_normal_form() -> None:
 LAYOUT = (
     r"\begin{figure}[h] \hhline{==} \Xhline{2pt} \Xcline{1-2}{1pt} \hdashline[1pt/2pt] \rowcolors[b]{1}{c}{d} "
     r"\arrayrulecolor[e]{f} \doublerulesepcolor{g} \noalign{\vspace*{1pt}\global\jot1pt\hrule\smallskip} \jot 2pt "
+    r"\noalign{\medskip\nointerlineskip\vfil\hline\nobreak} "
     r"\global\heavyrulewidth=1pt \advance\bigskipamount by 1pt \renewcommand{\baselinestretch}{1.2} \linespread{1.2} "
     r"\hglue 1pt plus 1fil \vglue\jot \addvspace{1pt} \hrule height 1pt \lower 1pt \moveleft 1pt \moveright\jot "
     r"\rotatebox[h]{90} \parbox[b][1cm][t]{2cm} \vtop spread 1pt{\framebox[1cm]{\makebox[1cm][l]{\vcenter to 1cm{a}}}}"
@@ -131,10 +132,11 @@ SPELLINGS = {
         r"\rule { 0 p t } { 2 \jot } \toprule [ \jot ] \addlinespace [ \jot ] \end{tabular}",
     ),
     # \noalign prints text, and brackets belong to the cell where the command has none behind its argument.
-    (text := r"\noalign{\hbox{b}} \noalign{c} \arrayrulecolor{d}[1] \rotatebox{90}[2] \parbox{1cm}[3] }"): (
+    (text := r"\noalign{\vskip 2pt\hbox{b}} \noalign{c} \arrayrulecolor{d}[1] \rotatebox{90}[2] \parbox{1cm}[3] }"): (
         r"\noalign { \hbox { b } } \noalign { c } [ 1 ] [ 2 ] [ 3 ] }",
         text,
     ),
+    (text := r"\makebox[1cm]x \makeboxes{b} \vboxes{b} }"): (r"\mbox x \makeboxes { b } \vboxes { b } }", text),
     LAYOUT: (r"{ \boxed { \mathrm { \vcenter { a } } } }", LAYOUT),
     # Line breaks lose their distance, skips keep all of their length, and a word makes neither a table nor rows.
     r"a \\*[2pt] \hskip 1pt plus 1 fil minus -2pt b": (
