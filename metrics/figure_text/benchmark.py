@@ -42,8 +42,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     sample_metrics = SAMPLE_METRICS
     corpus_statistics = REGION_KINDS
     coverage_warnings: ClassVar[Mapping[str, str]] = {
-        ELSEWHERE: "in some figures, the ids of half of the predicted regions or more name words that lie elsewhere, "
-        "and they count as readings of the words: a detection should have no id"
+        ELSEWHERE: "in some figures, half or more of the predicted regions whose ids name words lie elsewhere, and "
+        "count as readings of the words: a detection should have no id"
     }
     takes_columns = True
     batch_size = 64

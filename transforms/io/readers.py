@@ -172,8 +172,8 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = ""
         nonlocal position, taken, count
         while line := stream.readline(longest + 1 + len(b"\r\n") - len(taken)):
             if len(taken) + len(line.removesuffix(b"\n").removesuffix(b"\r")) > longest:
-                hint = "; lines end with LF, not with CR alone" if b"\r" in line.strip() else ""
-                hint = "; its quote may not be closed" if count else hint
+                has_cr = number + count == 1 and b"\r" in line.strip()
+                hint = "; its quote may not be closed" if count else "; lines end with LF, not with CR alone" * has_cr
                 raise ValueError(f"the record in line {number} is longer than {longest} bytes{limit}{hint}")
             if number + count == 1 and line.startswith(BOM):
                 line, position = line.removeprefix(BOM), len(BOM)
