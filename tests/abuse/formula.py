@@ -26,7 +26,7 @@ _LONG = (
     *("\\hat " * 1900 + "x", "{" * 1900, "x _ { " * 600, "\\left( " * 1900, "\\undefinedcommand " * 1000),
     # Lengths and arguments of layout that do not end, in a text that does not parse.
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hspace{", "\\kern", "\\\\", "\\setlength", "\\raisebox{a}")),
-    *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt plus", "\\begin{tabular*}", "\\begin{wraptable}[t]")),
+    *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt", "\\begin{tabularx}{a}{X", "\\begin{wraptable}[t]")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\jot=1pt plus", "\\vrule width 1", "\\addlinespace[", "\\raise")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\noalign{\\jot 1pt", "\\global\\jot", "\\makebox[a]", "\\hbox")),
     "x } " + "\\noalign{\\kern\\jot" * 1_000,

@@ -20,10 +20,16 @@ _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
 _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
-# Beside text in \\noalign, as elsewhere in math, a \\vskip would end the formula.
+# Beside text in \noalign, as elsewhere in math, a \vskip would end the formula.
 _LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}|\\vskip{commands.GLUE}")
 _BOX_OF_WIDTH = re.compile(rf"\\([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}(?=([A-Za-z])?)")
-_TABLE_OF_WIDTH = re.compile(rf"\\(?:(begin)\s*\{{\s*tabular\*\s*\}}{commands.GROUP}|(end)\s*\{{\s*tabular\*\s*\}})")
+_TABLE_OF_WIDTH = re.compile(
+    rf"\\(?:(begin)\s*\{{\s*tabular[*xy]\s*\}}{commands.GROUP}((?:{commands.OPTION})?{commands.GROUP})?"
+    r"|(end)\s*\{\s*tabular[*xy]\s*\})"
+)
+# Columns of tabularx and tabulary, outside of the inner braces, as in {l>{\centering}X}.
+_COLUMN_OF_TEXT = re.compile(r"[XJLCR](?=[^{}]*(?:\{|\}\Z))")
+_ALIGNMENTS = {"X": "l", "J": "l", "L": "l", "C": "c", "R": "r"}
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
 _RENAMED = {
@@ -88,11 +94,16 @@ def plain_text(text: str) -> str:
 def without_layout(text: str) -> str:
     """Returns the text without commands of layout and their arguments, which are not typeset.
 
-    tabular* is tabular, and \\makebox and \\framebox with their sizes are \\mbox and \\fbox.
+    tabular* and its kin are tabular, and \\makebox and \\framebox with their sizes are \\mbox and \\fbox.
     """
     text = _LAYOUT.sub(lambda match: match[1] or BLANK, text)
     text = _BOX_OF_WIDTH.sub(lambda box: f"\\{box[1]}box{BLANK if box[2] else ''}", text)
-    return _TABLE_OF_WIDTH.sub(r"\\\1\2{tabular}", text)
+    return _TABLE_OF_WIDTH.sub(_table, text)
+
+
+def _table(match: re.Match[str]) -> str:
+    columns = _COLUMN_OF_TEXT.sub(lambda column: _ALIGNMENTS[column[0]], match[2] or "")
+    return f"\\{match[1] or match[3]}{{tabular}}{columns}"
 
 
 def without_lengths(text: str) -> str:

@@ -166,6 +166,10 @@ SPELLINGS = {
         r"\begin{tabular*} { 5 c m } { c } \rule [-2pt] { 0 p t } { 2 e x } \\ [ . 1 i n ] \hspace * { 1 e m } "
         r"\tabularnewline * \hskip \tabcolsep \end{tabular}",
     ),
+    r"\begin{ tabularx }{5cm}[t]{|X>{X}R@{X}} a \end{tabularx}": (
+        r"\begin{tabular}[t]{|l>{X}r@{X}} a \end{tabular}",
+        r"\begin{tabularx} { 5 c m } [ t ] { | X > { X } R @ { X } } a \end{tabularx} \end{tabular}",
+    ),
     (text := r"\begin{adjustbox}{width=3cm} \begin{wraptable}{r}{5cm} \begin{subfigure}[b]{3cm} \begin{figure}[h] a"): (
         "a",
         text,
