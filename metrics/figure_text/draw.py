@@ -12,7 +12,7 @@ from typing import Any
 from ..common.boxes import bounding_box
 from ..common.svg import EXTRA, FAULTS, IGNORED, MATCHED, MISSED, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, View
 from .records import Box, FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
-from .regions import corners_of
+from .regions import box_around, corners_of
 
 MARGIN, HEAD, MAX_HEIGHT, MAX_SCALE = 24.0, 60.0, 1400.0, 3.0
 REACH = 2.0
@@ -59,8 +59,7 @@ def _frame(truths: Sequence[TruthRegion], predictions: Sequence[PredictedRegion]
     if image is not None:
         return 0.0, 0.0, *image
     located, others = (
-        [bounding_box([(x, y, x, y) for x, y in corners_of(region)]) for region in side if region.points or region.box]
-        for side in (truths, predictions)
+        [box_around(region) for region in side if region.points or region.box] for side in (truths, predictions)
     )
     left, top, right, bottom = frame = bounding_box(located or others or [(0.0, 0.0, 1.0, 1.0)])
     across, along = REACH * (right - left), REACH * (bottom - top)

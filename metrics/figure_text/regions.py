@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import shapely
 
-from ..common.boxes import corner_points
+from ..common.boxes import bounding_box, corner_points
 from ..statistics.ratios import plain_sum
 from .records import Box, Geometry, Point, PredictedRegion, TruthRegion
 
@@ -139,13 +139,19 @@ def corners_of(record: Record) -> Sequence[Point]:
     return corner_points(record.box or (0.0, 0.0, 0.0, 0.0)) if record.points is None else record.points
 
 
+def box_around(record: Record) -> Box:
+    """Returns the smallest upright box around a region."""
+    return bounding_box([(x, y, x, y) for x, y in corners_of(record)])
+
+
 def lie_apart(record: Record, other: Record) -> bool | None:
     """Returns whether the bounding boxes of two regions do not even touch; None if one has no location."""
     if any(each.points is None and each.box is None for each in (record, other)):
         return None
-    (xs, ys), (other_xs, other_ys) = (zip(*corners_of(each), strict=True) for each in (record, other))
-    along_x = min(xs) <= max(other_xs) and min(other_xs) <= max(xs)
-    return not (along_x and min(ys) <= max(other_ys) and min(other_ys) <= max(ys))
+    left, top, right, bottom = box_around(record)
+    other_left, other_top, other_right, other_bottom = box_around(other)
+    along_x = left <= other_right and other_left <= right
+    return not (along_x and top <= other_bottom and other_top <= bottom)
 
 
 def upright(record: Record) -> tuple[Box, float]:

@@ -20,7 +20,7 @@ class. Systems with the same predictions are equal on any corpus: nothing is add
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,6 +215,12 @@ def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
     if first is None or second is None or len(first) <= MIN_REPLICATES:
         return None
     return bool(np.array_equal(first, second)) if first[0] or second[0] else None
+
+
+def same_denominators(metrics: Iterable[str], one: Measured, other: Measured) -> bool:
+    """Returns whether the denominators of each metric are equal in all replicates; one that neither has is."""
+    first, second = one.denominators, other.denominators
+    return all(np.array_equal(first.get(metric, ()), second.get(metric, ())) for metric in metrics)
 
 
 def relative_excess(metric: str, one: Measured, other: Measured) -> float:

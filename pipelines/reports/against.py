@@ -14,15 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-import numpy as np
-
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS
-from ...metrics.statistics.measured import Measured as MeasuredSlice, spec_or_undeclared
+from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import (
     PairedDifference,
     paired_differences,
     paired_interval,
+    same_denominators,
     same_samples,
     units_needed,
 )
@@ -128,7 +127,10 @@ def run_differences(
             differ = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
             known = [metric for metric in main if metric in by_metric]
             paired |= {(name, label, metric): by_metric[metric] for metric in known}
-            uneven |= {(name, label, metric) for metric in known if _count_other(benchmark, metric, *sides)}
+            for metric in known:
+                parts = spec_or_undeclared(type(benchmark), metric).parts
+                if not same_denominators((metric, *parts), *sides):
+                    uneven.add((name, label, metric))
             for metric in known if differ or configuration.settings.missing == "exclude" else ():
                 ours = side_of(benchmark, metric, result, name, label, sides[1])
                 theirs = side_of(benchmark, metric, run, other, label, sides[0])
@@ -159,12 +161,6 @@ def run_differences(
         for (name, label, metric), each in paired.items()
     }
     return compared, sorted(doubtful)
-
-
-def _count_other(benchmark: AnyBenchmark, metric: str, one: MeasuredSlice, other: MeasuredSlice) -> bool:
-    """Returns whether a metric, or a part of it, has other denominators on both sides, in any replicate."""
-    names = (metric, *spec_or_undeclared(type(benchmark), metric).parts)
-    return any(not np.array_equal(one.denominators.get(name, ()), other.denominators.get(name, ())) for name in names)
 
 
 def _may_hide(run: Run, system: str, label: str) -> bool:

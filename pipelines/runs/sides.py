@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.repeats import REPEATS, is_of_k
 from ...metrics.statistics.measured import Measured, class_families, slices_with_value, spec_or_undeclared
-from ...metrics.statistics.paired import relative_excess, same_samples
+from ...metrics.statistics.paired import relative_excess, same_denominators, same_samples
 from ...metrics.statistics.sums import Sums
 from ..config.settings import Configuration
 from .numbers import count_of
@@ -98,13 +96,7 @@ def apart(
         is_whole = spec.per_sample is not None or not more
     else:
         is_whole = ours.left_out == theirs.left_out and (is_trusted or not ours.left_out)
-    # Equal answers to equal samples are measured alike, also by a metric of which no denominator tells it. Denominators
-    # differ where scoring failed for other samples.
-    records = ours.truths, ours.predictions, ours.left_out
-    is_equal = all(records[:2]) and records == (theirs.truths, theirs.predictions, theirs.left_out)
-    counts, others = ours.measured.denominators, theirs.measured.denominators
-    is_equal = is_equal and all(np.array_equal(counts[name], others.get(name, ())) for name in counts)
-    if (same and is_whole) or (is_equal and same is not False):
+    if (same and is_whole) or (same is not False and _answer_alike(ours, theirs)):
         return 0.0, ""
     # The samples left out on one side may all differ from those left out on the other.
     samples = max(more, ours.left_out + theirs.left_out)
@@ -116,6 +108,16 @@ def apart(
     if samples == more:
         return share, f"one side measured {count_of(more, 'sample')} more"
     return share, f"up to {count_of(samples, 'sample')} may have been measured on one side alone"
+
+
+def _answer_alike(ours: MeasuredSide, theirs: MeasuredSide) -> bool:
+    """Returns whether both sides answered alike to the same samples, which a metric without denominators does not tell.
+
+    Denominators of any metric show if scoring failed for other samples.
+    """
+    records = ours.truths, ours.predictions, ours.left_out
+    is_equal = all(records[:2]) and records == (theirs.truths, theirs.predictions, theirs.left_out)
+    return is_equal and same_denominators(ours.measured.denominators, ours.measured, theirs.measured)
 
 
 def attributable_shift(
