@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import record_fields
+from ...metrics.scoring import score_pairs
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.publication import (
     ask_to_keep,
@@ -25,10 +23,13 @@ from ...transforms.io.publication import (
     remove_kept,
 )
 from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
-from ...transforms.records import GROUND_TRUTH, InputProblem, printable
-from ...transforms.repeats import REPEAT, label_of
+from ...transforms.process import faults_end_the_bundle
+from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from ...transforms.repeats import REPEAT, Repeats, score_batch
 from ...transforms.rows import ReusedRows
-from ..api.scorer import Scorer
+from ...transforms.scored import BatchDecoder, PairedSample
+from ...transforms.totals import ComputedSlice, PartialSums, SliceKey, slice_results
+from ..api.scorer import core_of
 from ..config.errors import UsageError, as_input_errors, error_line
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
@@ -194,9 +195,9 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     first = {side: inputs.first_records(side) for side in (GROUND_TRUTH, *range(len(inputs.systems)))}
     for side, records in first.items():
         lines += _check_side(inputs, side, records)
-    for system, name in enumerate(inputs.systems):
+    for system in range(len(inputs.systems)):
         if first[GROUND_TRUTH].by_id and first[system].by_id:
-            lines += _check_scores(configuration, name, first[GROUND_TRUTH], first[system])
+            lines += _check_scores(inputs, system, first[GROUND_TRUTH], first[system])
     if settings.output:
         lines += _check_output(settings.output, inputs)
     problems = [line for line in lines if isinstance(line, InputProblem)]
@@ -247,9 +248,10 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
 
 
 def _check_scores(
-    configuration: Configuration, name: str, truths: FirstRecords, predictions: FirstRecords
+    inputs: Inputs, system: int, truths: FirstRecords, predictions: FirstRecords
 ) -> Iterator[str | InputProblem]:
     """Yields the scores of the first samples of a system that have a prediction."""
+    name, kind = inputs.systems[system], type(inputs.configuration.benchmark)
     common = [sample_id for sample_id in predictions.by_id if sample_id in truths.by_id]
     whole = truths.whole and predictions.whole
     among = "all" if whole else "the first"
@@ -262,37 +264,51 @@ def _check_scores(
         problem = InputProblem(f"{predictions_of(name)}: {reason}")
         yield problem if whole else f"  among the first records, {reason}; the order may differ"
         return
-    pairs = []
-    for each in common[:SAMPLES_SCORED]:
-        with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
-            pairs.append([records.by_id[each].decode(dict[str, Any]) for records in (truths, predictions)])
-            if configuration.settings.repeats:
-                # Scored as one repeat, whichever comes first in the file; what has none is rejected.
-                label_of(predictions.by_id[each])
-                pairs[-1][1][REPEAT] = 1
-    # The records already have the field names of the benchmark; replicates are not shown.
-    bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
-    settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)
-    with Scorer(Configuration(settings, configuration.benchmark)) as scorer, warnings.catch_warnings():
-        # What it warns of is said by the lines about each side.
-        warnings.simplefilter("ignore", UserWarning)
-        scorer.update([truth for truth, _ in pairs], [prediction for _, prediction in pairs])
-        result = scorer.compute()
-    known = [f"{each} {result.values[each]:.4g}" for each in result.main_metrics if result.values[each] is not None]
-    yield f"  scores of the first {len(pairs)}: {', '.join(known) or 'none'}"
-    if result.slices:
-        yield f"  slices so far: {shown_names(result.slices)}"
-    if result.rejected:
-        first = result.rejected[0]
-        count = len({each.sample_id for each in result.rejected})
-        told = f"would be rejected, such as {shown_name(first.sample_id or '')}: {first.message}"
-        if count == len(pairs):
+    samples = [
+        PairedSample(each, truths.by_id[each], (predictions.by_id[each],), systems=(system,))
+        for each in common[:SAMPLES_SCORED]
+    ]
+    (overall, *slices), rejected = _scored(inputs, system, samples)
+    known = [f"{each} {value:.4g}" for each in kind.main_metrics() if (value := overall.values[each]) is not None]
+    yield f"  scores of the first {len(samples)}: {', '.join(known) or 'none'}"
+    if slices:
+        yield f"  slices so far: {shown_names(sorted(each.key.label for each in slices))}"
+    if rejected:
+        count = len({each.sample_id for each in rejected})
+        told = f"would be rejected, such as {shown_name(rejected[0].sample_id or '')}: {rejected[0].error}"
+        if count == len(samples):
             yield InputProblem(f"pairs{of_system(name)}: all of the first {count} {told}")
             return
         yield f"  {count} of them {told}"
-    is_all = whole and len(pairs) == len(truths.by_id)
-    if is_all and all(value is None for value in result.values.values()):
+    is_all = whole and len(samples) == len(truths.by_id)
+    if is_all and all(value is None for value in overall.values.values()):
         yield InputProblem(f"pairs{of_system(name)}: no metric has a value; see the ground truth and the predictions")
+
+
+def _scored(
+    inputs: Inputs, system: int, samples: Sequence[PairedSample]
+) -> tuple[list[ComputedSlice], list[Quarantined]]:
+    """Returns the results of samples, that of all of them first, and their rejected records.
+
+    The prediction of a sample is scored as its only repeat, whichever it is.
+    """
+    core = core_of(inputs.configuration, inputs.systems)
+    plan, benchmark = core.scoring, core.scoring.benchmark
+    score = partial(score_pairs, benchmark, missing=plan.missing)
+    with faults_end_the_bundle("scoring"):
+        benchmark.setup()
+        try:
+            batch = score_batch(BatchDecoder(replace(plan, repeats=False)), samples, (), score)[1]
+        finally:
+            benchmark.teardown()
+    scored = Repeats(benchmark, len(plan.names), ()).fold((), batch.samples)[1] if plan.repeats else batch.samples
+    # No interval is shown.
+    sums = PartialSums(replace(core, bootstrap=replace(core.bootstrap, replicates=0)))
+    sums.add_samples(scored)
+    totals = dict(sums.flush())
+    corpus, clustered = totals[SliceKey(system)].sums.sums(), plan.cluster is not None
+    found = slice_results(benchmark, core.confidence, totals.items(), corpus, clustered, plan.missing)
+    return list(found), batch.quarantine
 
 
 def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:

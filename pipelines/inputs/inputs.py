@@ -172,7 +172,7 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
                     return first
                 record, _, problem = checked_record(encoder, item, columns.fields, limits)
                 bytes_read += record.size
-                first.add(record, problem and problem[1])
+                first.add(record, problem and problem[1], columns.repeats)
         except InputProblem as error:
             first.unreadable, first.whole = first.unreadable or error.message, False
     return first

@@ -15,6 +15,7 @@ from ...metrics.common.text import ALIKE, nearest, truncated
 from ...metrics.registry import usable_benchmarks
 from ...transforms.io.field_map import FieldMap, KeyOnly
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
+from ...transforms.repeats import label_of
 from ..config.settings import Configuration, predictions_of
 
 RECORDS_LOOKED_AT = 1000
@@ -42,8 +43,11 @@ class FirstRecords:
     whole: bool = True
     unreadable: str = ""
 
-    def add(self, record: EncodedRecord, problem: str | None = None) -> None:
-        """Adds a record; rejects it if it has a problem, is not an object, or has no sample_id."""
+    def add(self, record: EncodedRecord, problem: str | None = None, repeats: bool = False) -> None:
+        """Adds a record; rejects it if it has a problem, is not an object, or has no sample_id, or no repeat it needs.
+
+        repeats: whether it needs one.
+        """
         self.read += 1
         try:
             for name, value in record.decode(dict[str, msgspec.Raw]).items():
@@ -52,6 +56,8 @@ class FirstRecords:
             sample_id = record.decode(KeyOnly).sample_id
             if problem is not None:
                 raise ValueError(problem)
+            if repeats:
+                label_of(record)
             if self.by_id.setdefault(sample_id, record) is not record:
                 self.duplicates.append(f"{record.origin.place}: {shown_name(sample_id)}")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -20,7 +20,9 @@ PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write_lines(tmp_path / "t.jsonl", TRUTHS)
+    # No run decodes a field that it does not score.
+    lines = [json.dumps({**each, "unread": 0}).replace("0}", "-1e999}\n") for each in TRUTHS]
+    (tmp_path / "t.jsonl").write_text("".join(lines))
     write_lines(tmp_path / "p.jsonl", PREDICTIONS)
     write_lines(tmp_path / "named-p.jsonl", [{"id": n, "out": {"best": "?"}} for n, _ in enumerate(TRUTHS)])
     return tmp_path
@@ -43,7 +45,7 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
         "benchmark: toy, protocol published",
         f"ground truth: 1 file, {sizes[0]:,} bytes, 30 records",
         "  fields found: text in 30 of 30, words in 30 of 30",
-        "  other columns: kind",
+        "  other columns: kind, unread",
         # Samples 5, 16 and 27 have no prediction.
         f"predictions: 1 file, {sizes[1]:,} bytes, 27 records",
         "  fields found: text in 27 of 27",
@@ -117,6 +119,7 @@ REFUSED = {
     "allowed: sample_id, text, words, image\n",
     "t.jsonl ids.jsonl": f"{NO_ID} (which has s0, for example, not e\u0301)",
     "t.jsonl no-text.jsonl": "pairs: all of the first 2 would be rejected, such as s0: Expected `str",
+    "t.jsonl latin-1.jsonl": "pairs: all of the first 1 would be rejected, such as s0: a text is not UTF-8\n",
     "t.jsonl cut.jsonl.gz": "predictions: none of the first records can be read: cut.jsonl.gz",
     "t.jsonl p.jsonl --output t.jsonl": "--output t.jsonl: cannot be written: ",
 }
@@ -125,6 +128,7 @@ REFUSED = {
 def test_what_the_run_would_refuse_is_refused(folder: Path) -> None:
     write_lines(folder / "ids.jsonl", [{"sample_id": "e\u0301", "text": "x"}])
     write_lines(folder / "no-text.jsonl", [{"sample_id": f"s{number}", "text": 5} for number in range(2)])
+    (folder / "latin-1.jsonl").write_bytes(b'{"sample_id": "s0", "text": "\xe9"}')
     (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
     for line, problem in REFUSED.items():
         code, _, stderr = check(*line.split())
