@@ -40,7 +40,7 @@ def save_dataset(folder: Path, records: Sequence[dict[str, Any]], shards: int = 
     size = -(-len(records) // shards)
     for number, name in enumerate(names):
         write_arrow(folder / name, records[number * size : (number + 1) * size], 10)
-    state = {"_data_files": [{"filename": name} for name in names], "_fingerprint": "0123456789abcdef", "_split": None}
+    state = {"_data_files": [{"filename": name} for name in names], "_indices_data_files": None, "_split": None}
     (folder / "state.json").write_text(json.dumps(state))
     (folder / "dataset_info.json").write_text('{"citation": "", "features": {}}')
     return folder

@@ -288,18 +288,22 @@ class _SavedFile(msgspec.Struct):
 
 class _Saved(msgspec.Struct):
     files: list[_SavedFile] = msgspec.field(name="_data_files")
+    indices: list[_SavedFile] | None = msgspec.field(name="_indices_data_files", default=None)
 
 
 def files_of_folder(path: str, what: str) -> list[str] | None:
     """Returns the files that state.json names in a folder that `Dataset.save_to_disk` wrote; None if it has none.
 
-    `what` names the input in errors. Raises InputProblem if state.json cannot be read.
+    `what` names the input in errors. Raises InputProblem if state.json cannot be read, or if an indices mapping selects
+    rows of the files, as old releases of `datasets` write it.
     """
     state = posixpath.join(path, "state.json")
     if not path.strip() or (name_format(path.rstrip("/")) is not None and not os.path.isdir(path)):
         return None
     try:
         saved = msgspec.json.decode(read_bytes(state), type=_Saved)
+        if saved.indices:
+            raise ValueError("an indices mapping selects the rows; save the data set again after flatten_indices()")
     except OSError:
         return None
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:

@@ -165,6 +165,7 @@ def test_a_saved_data_set_is_its_shards_of_one_split(tmp_path: Path) -> None:
     save_dataset(tmp_path / "both" / "test", ROWS)
     assert problem(tmp_path / "both").endswith(f"folder of splits; name one, such as '{tmp_path}/both/test'")
     assert names(tmp_path / "both" / "test") == ["data-00000-of-00001.arrow"]
-    for state in ("{", "[]", "{}", '{"_data_files": [{"name": "a"}]}'):
+    mapped = '{"_data_files": [], "_indices_data_files": [{"filename": "indices.arrow"}]}'
+    for state in ("{", "[]", "{}", '{"_data_files": [{"name": "a"}]}', mapped):
         (tmp_path / "set" / "state.json").write_text(state)
         assert problem(tmp_path / "set").startswith(f"--x {tmp_path}/set/state.json: cannot be read: ")
