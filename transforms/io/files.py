@@ -250,11 +250,16 @@ def _uncompressed(raw: BinaryIO, path: str) -> BinaryIO:
     """Returns the text of a file, which cannot be sought if it is compressed.
 
     Beam's own decompression accepts a truncated file as complete, and Python's a damaged second stream of bz2 as its
-    end; that of Arrow raises OSError for both, and is faster for gz and zst.
+    end; that of Arrow raises OSError for both, and is faster for gz and zst. All accept a file of 0 bytes.
     """
     codec = _CODECS.get(path.lower().rpartition(".")[2])
+    if codec is None:
+        return raw
+    if not raw.read(1):
+        raise OSError("it was cut off: it has 0 bytes, where even empty text has more if compressed")
+    raw.seek(0)
     # Arrow's own stream has no lines.
-    return raw if codec is None else io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), codec))
+    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), codec))
 
 
 @contextlib.contextmanager

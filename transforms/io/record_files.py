@@ -175,6 +175,8 @@ def _write_lines(lines: Iterator[bytes], path: str, stream: BinaryIO) -> None:
         "zst": lambda: zstd.ZstdFile(stream, "w"),
     }
     with writers.get(path.rpartition(".")[2], lambda: nullcontext(stream))() as opened:
+        # Without any write, zst is a file of 0 bytes, as if it were cut off.
+        opened.write(b"")
         for line in lines:
             opened.write(line + b"\n")
 

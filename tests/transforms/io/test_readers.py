@@ -157,7 +157,7 @@ def test_a_file_that_is_damaged_or_gone_is_a_problem_of_the_input(tmp_path: Path
     path.write_bytes(whole)
     assert len(lines_of(path)) == 5000
     middle = len(whole) // 2
-    damaged = [*(whole[:stop] for stop in (len(whole) - 1, len(whole) - 9, middle, 5)), b'{"sample_id": "a"}\n' * 10]
+    damaged = [*(whole[:stop] for stop in (len(whole) - 1, len(whole) - 9, middle, 5, 0)), b'{"sample_id": "a"}\n' * 10]
     flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
     # Files of several streams, of which the second is damaged in its head, or none.
     later = whole + bytes([whole[0] ^ 0xFF]) + whole[1:], whole + b'{"sample_id": "a"}\n', whole + whole[:-9]

@@ -14,6 +14,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from hypothesis import given, strategies as st
 
 from beamscore.transforms.io import record_files
+from beamscore.transforms.io.files import open_uncompressed
 from beamscore.transforms.io.record_files import Kind, WriteRecords, kinds_of, merged_columns, schema_of, table_of
 from tests.transforms.samples import problem_of
 
@@ -38,6 +39,10 @@ def test_rows_stand_in_order_whatever_their_order_was(tmp_path: Path, monkeypatc
         assert table.read().to_pylist() == RECORDS
     write_all(WriteRecords(f"{tmp_path}/a.parquet", {"sample_id": Kind.TEXT, "x": Kind.JSON}), [])
     assert pq.read_table(tmp_path / "a.parquet").schema.names == ["sample_id", "x"], "no records make an empty file"
+    for name in ("a.jsonl", "a.jsonl.gz", "a.jsonl.zst"):
+        write_all(WriteRecords(f"{tmp_path}/{name}", {}), [])
+        with open_uncompressed(f"{tmp_path}/{name}") as stream:
+            assert stream.read() == b""
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
