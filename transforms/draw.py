@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 import time
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ import msgspec
 from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, error_text, record_fields
 from ..metrics.common.svg import ImageSize, with_picture
 from ..metrics.scoring import draw_pairs, score_pairs
-from .io.storage import write_file
+from .io.storage import output_problems, write_file
 from .pictures import find_picture
 from .process import faults_end_the_bundle
 from .records import writable
@@ -80,9 +81,10 @@ class DrawSamples(Draw):
             ending, text = (PICTURE, result) if isinstance(result, str) else (PROBLEM, result.message)
             picture = pictures[sample_id]
             text = with_picture(_NOT_XML.sub("\ufffd", text), picture.address)
-            write_file(staged_name(self._prefix, sample_id, ending), text.encode())
-            if ending == PICTURE and picture.problem:
-                write_file(staged_name(self._prefix, sample_id, PROBLEM), writable(picture.problem).encode())
+            with output_problems(posixpath.dirname(self._prefix)):
+                write_file(staged_name(self._prefix, sample_id, ending), text.encode())
+                if ending == PICTURE and picture.problem:
+                    write_file(staged_name(self._prefix, sample_id, PROBLEM), writable(picture.problem).encode())
 
     def _of_worst(self, samples: Sequence[PairedSample]) -> Sequence[PairedSample]:
         """Returns the samples, each with the prediction of its worst repeat."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import posixpath
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,7 +13,15 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.blocks import only_samples
 from ...transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_name
-from ...transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
+from ...transforms.io.storage import (
+    delete_files,
+    list_folder,
+    new_run_id,
+    prepare_output,
+    read_bytes,
+    reason_of,
+    rename_files,
+)
 from ...transforms.pair import PairBySample
 from ...transforms.read import sample_ids
 from ...transforms.records import printable
@@ -30,7 +39,7 @@ NAMED = 5
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Draws the samples, with the prediction of the first system; exits with code 2 if one cannot be drawn."""
+    """Draws the samples, with the prediction of the first system; exits with code 2 if one has no picture."""
     configuration = configuration_of(parsed)
     if "draw" not in configuration.benchmark.abilities():
         raise unsupported("draw", configuration.benchmark.name)
@@ -57,11 +66,17 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             for each in samples
             if each not in drawn
         }
+        for each in list(drawn):
+            try:
+                rename_files([(posixpath.join(folder, staged_file(each, PICTURE)), target[each])])
+            except OSError as error:
+                problems[each] = f"cannot be written: {reason_of(error)}"
+                del drawn[each]
         imageless = [each for each in drawn if each in noted]
         notes = [f"{option} {each} is drawn without its image: {reason(each)}" for each in imageless[:NAMED]]
-        rename_files([(posixpath.join(folder, staged_file(each, PICTURE)), target[each]) for each in drawn])
     finally:
-        delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
+        with contextlib.suppress(OSError):
+            delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
     if drawn:
         print(printable(f"{parsed.output}: {count_of(len(drawn), 'picture')}"))
     doubts = doubtful_sides(inputs)
