@@ -102,18 +102,18 @@ def write_records(
 
     build: returns the records and the lines of the list of rejected ones, both as WriteRecords accepts them; without
     such lines there is no list. inputs: the files that it reads; it may replace none of them. columns: see
-    WriteRecords. nothing: the error message if no record was written; then there is no file. listed: how many samples
-    of a run were asked for; fewer records bring a warning.
+    WriteRecords. nothing: the error message if there is no record to write; empty: that is no error. listed: how many
+    samples of a run were asked for; fewer records bring a warning.
 
     If the command does not wait for the job, it prints nothing and returns 0: whether a record was written or rejected
-    shows only in the files; the job replaces or removes those of an earlier run.
+    shows only in the files; the job replaces those of an earlier run.
 
     Raises UsageError if --output is not a file name.
     """
     if not parsed.output:
         raise UsageError("give --output FILE")
     path = launch.path_for_workers(options, parsed.output)
-    write = WriteRecords(path, columns, only_if_any=bool(nothing))
+    write = WriteRecords(path, columns, nothing=nothing)
     rejected = WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
     for output in (write, rejected):
         output.prepare(inputs)
@@ -133,8 +133,6 @@ def write_records(
         for output in (write, rejected):
             output.remove_leftovers()
         raise
-    if nothing and not exists(write.path):
-        raise UsageError(nothing)
     count = _count(result, launch.is_local(options))
     print(printable(write.path if count is None else f"{write.path}: {count_of(count, 'record')}"))
     if count is not None and count < listed:

@@ -105,12 +105,12 @@ def test_a_system_is_selected_beside_another_one_with_fields_of_its_own(tmp_path
     assert ids(written(tmp_path / "o.jsonl", "select", f"{run}:a", "--below", "2")) == "abcde"
 
 
-def test_nothing_to_select_is_an_error_and_an_earlier_selection_goes(run: Path, tmp_path: Path) -> None:
+def test_nothing_to_select_is_an_error_that_leaves_an_earlier_selection(run: Path, tmp_path: Path) -> None:
     output = tmp_path / "o.jsonl"
     output.write_text("{}\n")
     told = f"{run}: no sample of good has similarity below 0; nothing is written"
     assert refused("select", run, "--output", output, "--below", "0") == told
-    assert not output.exists()
+    assert output.read_text() == "{}\n"
 
 
 def test_inputs_that_have_moved_or_changed_are_told_and_can_be_given(run: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from enum import IntFlag
 from typing import Any, BinaryIO
 
@@ -99,17 +99,17 @@ class WriteRecords(beam.PTransform):
 
     Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
 
-    only_if_any: writes no file if there are no records, and removes an existing one. folder: for the blocks in which
-    records are shuffled.
+    only_if_any: writes no file if there are no records, and removes an existing one. nothing: what it raises then as
+    InputProblem, if it is not empty. folder: for the blocks in which records are shuffled.
     """
 
-    def __init__(self, path: str, columns: Mapping[str, Kind], only_if_any: bool = False) -> None:
+    def __init__(self, path: str, columns: Mapping[str, Kind], only_if_any: bool = False, nothing: str = "") -> None:
         super().__init__()
         if not _FILE.search(path):
             raise InputProblem(f"--output {path}: must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
         self._columns = dict(columns)
         self._run_id = new_run_id()
-        self._only_if_any = only_if_any
+        self._only_if_any, self._nothing = only_if_any, nothing
         self.folder = IN_PIPELINE
         self.path = path
 
@@ -135,6 +135,8 @@ class WriteRecords(beam.PTransform):
         path = self.path
         records: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
         first = list(itertools.islice(records, 1))
+        if self._nothing and not first:
+            raise InputProblem(self._nothing)
         if self._only_if_any and not first:
             with output_problems(path):
                 delete_files([path])
@@ -158,8 +160,9 @@ class WriteRecords(beam.PTransform):
         prepare_output(posixpath.dirname(self.path) or ".")
 
     def remove_leftovers(self) -> None:
-        """Removes the partial file that an interrupted run left of this output."""
-        delete_files([f"{self.path}.{self._run_id}{PART}"])
+        """Removes the partial file that an interrupted run left of this output, if it can."""
+        with suppress(OSError):
+            delete_files([f"{self.path}.{self._run_id}{PART}"])
 
 
 def columns_of(*kinds: type[msgspec.Struct]) -> Columns:

@@ -20,6 +20,7 @@ SHORT = {
     "SPLIT": f"split toy --ground-truth {SHARD} --output o.jsonl",
     "DRAW": "draw figure_text --ground-truth t.jsonl --predictions t.jsonl",
 }
+LONG = f"{'o' * 240}.jsonl"
 NO_BASELINE = "gates.exact_match.not_worse_than: found baseline, but there is none; give --baseline RUN, or a file "
 NO_BASELINE += "such as blessed.txt that names one"
 
@@ -126,6 +127,7 @@ USAGE = {
     "SPLIT --column page --group page": "--column page: the split needs a column of its own",
     "SPLIT --column text": f"{SHARD}:1: there is a column text already; give another name with --column",
     "SPLIT --group pages": "--group pages: no record has such a column (did you mean page?)",
+    f"SPLIT --output {LONG}": f"--output {LONG}: cannot be written: [Errno 36] File name too long: ",
     # An input is never replaced.
     f"SPLIT --output ./x/../{SHARD}": f"--output ./x/../{SHARD}: it would replace the input {SHARD}; give another",
     "draw toy --ground-truth t --predictions p --sample a --output o.svg": "draw does not support the benchmark toy, "
