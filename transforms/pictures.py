@@ -60,10 +60,16 @@ def find_picture(truth: bytes, sample_id: str, source: str, places: str | None) 
     """Returns the picture of a sample, or why there is none, from its ground-truth record as JSON or the beginning of
     it; see `picture_path`."""
     try:
-        record = msgspec.json.decode(truth)
+        record = {IMAGE: msgspec.json.decode(truth, type=_Pictured).image}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         record = None
     return read_picture(picture_path(record, sample_id, source, places))
+
+
+class _Pictured(msgspec.Struct):
+    """The only field that is decoded: in others there may be what cannot be."""
+
+    image: Any = None
 
 
 def picture_path(truth: Any, sample_id: str, source: str, places: str | None) -> str | None:

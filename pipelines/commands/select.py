@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import AnyBenchmark
 from ...transforms.blocks import bucket_count
-from ...transforms.io.record_files import Kind, encoded
+from ...transforms.io.record_files import Kind
 from ...transforms.pair import PairBySample
 from ...transforms.read import ReadRowBlocks, sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
@@ -133,8 +134,7 @@ def build_selection(
     pair = PairBySample((*inputs.systems, ROWS), repeats=[0] if repeats else [])
     paired = sides | "Sides" >> beam.Flatten() | "Pair" >> pair
     _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
-    joined = paired.batches | "Selected" >> beam.FlatMap(_joined, configuration.benchmark, repeats)
-    selected = joined | "Encode" >> beam.Map(encoded)
+    selected = paired.batches | "Selected" >> beam.FlatMap(_joined, configuration.benchmark, repeats)
     return selected, pipeline | "NoneRejected" >> beam.Create([])
 
 
@@ -181,26 +181,35 @@ def _changed(sample: PairedSample, side: str) -> InputProblem:
     return InputProblem(f"the {side} of sample {sample.sample_id} is not as the run read it; {_FIX}")
 
 
-def _joined(samples: Sequence[PairedSample], benchmark: AnyBenchmark, repeats: bool) -> Iterator[dict[str, Any]]:
+def _joined(samples: Sequence[PairedSample], benchmark: AnyBenchmark, repeats: bool) -> Iterator[tuple[str, bytes]]:
     for sample in samples:
         row = prediction_of(sample, 1)  # The rows are the side after the only system.
         if row is not None:
-            # sample_id is text, the other cells stay JSON.
             cells = row.decode(dict[str, msgspec.Raw])
             details = bytes(cells["details"])
             _check_not_changed(sample, row.decode(_Scored), details, benchmark, repeats)
             prediction = prediction_of(sample, 0, worst_of(details) if repeats else None)
-            yield {
+            selected = {
                 **{name: cell for name, cell in cells.items() if name not in _Scored.__struct_fields__},
-                "sample_id": sample.sample_id,
                 "ground_truth": _record(sample.truth),
                 "prediction": None if prediction is None else _record(prediction),
             }
+            yield sample.sample_id, msgspec.json.encode(selected)
 
 
 def _record(encoded: EncodedRecord) -> Any:
-    """Returns a record as JSON, or the beginning of its text if it is not JSON, as a rejected prediction may be."""
-    try:
-        return encoded.decode(dict)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return encoded.text()
+    """Returns a record as JSON, which msgspec encodes; an infinite number of a row is 1e999.
+
+    JSON stays as it was read, but for what is not UTF-8: fields that are not scored may have numbers of any size.
+    """
+    if encoded.encoding == JSON:
+        return msgspec.Raw(encoded.payload.decode("utf-8", "replace").encode())
+    return _with_infinity(encoded.decode(dict))
+
+
+def _with_infinity(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return msgspec.Raw(b"1e999" if value > 0 else b"-1e999")
+    if isinstance(value, dict):
+        return {name: _with_infinity(each) for name, each in value.items()}
+    return list(map(_with_infinity, value)) if isinstance(value, list) else value

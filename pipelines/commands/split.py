@@ -115,7 +115,7 @@ def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tup
 
 
 def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-    """Yields all fields of each record with the column of the split, and undecodable records for the quarantine.
+    """Yields all fields of each record with the column of the split, and records for the quarantine that are not JSON.
 
     Raises InputProblem if a record already has the column.
     """
@@ -123,7 +123,7 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
         truth = sample.truth
         try:
             record: dict[str, Any] = truth.decode(dict)
-            part = plan.split_of(record)
+            split = encoded({**record, plan.column: plan.split_of(record)})
         except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             entry = quarantined(truth, (), sample.sample_id, "read", "unreadable", error_text(error))
             yield TaggedOutput("quarantine", entry)
@@ -132,7 +132,7 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
             raise InputProblem(
                 f"{truth.origin.place}: there is a column {plan.column} already; give another name with --column"
             )
-        yield encoded({**record, plan.column: part})
+        yield split
 
 
 def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:

@@ -35,7 +35,7 @@ def ids(found: list[Record]) -> str:
 TRUTHS = [{"sample_id": name, "text": "xx", "page": 1} for name in "abcde"]
 # b differs by one letter in length, c by three, d is rejected and e missing.
 POOR: list[Any] = [{"sample_id": "a", "text": "xx"}, {"sample_id": "b", "text": "xxx"}]
-POOR += [{"sample_id": "c", "text": "xxxxx", "seconds": 3}, b'{"sample_id": "d", "text": "\xff"}']
+POOR += [b'{"sample_id": "c", "text": "xxxxx", "seconds": -1e999}', b'{"sample_id": "d", "text": "\xff"}']
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +51,20 @@ def test_a_selection_holds_the_scores_of_a_sample_and_its_records(run: Path, tmp
     told = [(each["sample_id"], each["status"], each["similarity"]) for each in found]
     assert told == [("c", "scored", 1 / 4), ("d", "missing_prediction", 0), ("e", "missing_prediction", 0)]
     scores = {"status": "scored", "exact_match": 0, "similarity": 0.25, "details": {"read": "xxxxx"}}
-    records = {"ground_truth": TRUTHS[2], "prediction": POOR[2]}
+    records = {"ground_truth": TRUTHS[2], "prediction": {"sample_id": "c", "text": "xxxxx", "seconds": -math.inf}}
     assert found[0] == {"sample_id": "c", "system": "poor", **scores, **records}
-    # What cannot be read is shown as text.
-    assert [each["prediction"] for each in found[1:]] == ['{"sample_id": "d", "text": "\ufffd"}', None]
+    assert [each["prediction"] for each in found[1:]] == [{"sample_id": "d", "text": "\ufffd"}, None]
     assert command("select", f"{run}:poor", "--output", tmp_path / "o.parquet")[0] == 0
     table = pq.read_table(tmp_path / "o.parquet")
     assert (table.schema.names, str(table.schema.field("similarity").type)) == (list(found[0]), "double")
     pages = [(row["sample_id"], json.loads(row["ground_truth"])["page"]) for row in table.to_pylist()]
     assert pages == [(name, 1) for name in "bcde"]
     # Records have all their columns, also those of Parquet.
-    pq.write_table(pa.Table.from_pylist(TRUTHS), tmp_path / "t.parquet")
+    truths = [{**each, "more": [math.inf, 1]} for each in TRUTHS]
+    pq.write_table(pa.Table.from_pylist(truths), tmp_path / "t.parquet")
     moved = ("--ground-truth", tmp_path / "t.parquet", "--predictions", f"{run}-good.jsonl")
     (found_one,) = written(tmp_path / "o.jsonl", "select", run, *moved)
-    assert found_one["ground_truth"] == TRUTHS[4]
+    assert found_one["ground_truth"] == truths[4]
 
 
 @pytest.mark.parametrize(
@@ -219,11 +219,13 @@ def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
     assert {each.name: str(each.type) for each in table.schema} == {**types, "split": "string", "text": "string"}
     found = [{**row, "words": json.loads(row["words"])} for row in table.to_pylist()]
     assert [{key: row[key] for key in rows[0]} for row in found] == rows
-    # An infinite number is no group, and NaN none either.
-    pq.write_table(pa.table({"sample_id": ["a", "b"], "page": [math.inf, math.nan]}), tmp_path / "t.parquet")
+    # An infinite number is no group, and NaN none either; JSON has none.
+    numbers = {"page": [math.inf, math.nan, 1], "more": [[1.0], [math.nan], [math.inf]]}
+    pq.write_table(pa.table({"sample_id": ["a", "b", "c"], **numbers}), tmp_path / "t.parquet")
     assert command("split", "toy", *flags, "--group", "page", "--folds", "1000", "--column", "fold")[0] == 1
     assert pq.read_table(tmp_path / "o.parquet")["fold"].to_pylist() == [part("sample:b", folds(1000), purpose="fold")]
-    assert b"the column page, by which " in (tmp_path / "o.parquet.rejected.jsonl").read_bytes()
+    told = (tmp_path / "o.parquet.rejected.jsonl").read_text()
+    assert all(each in told for each in ("the column page, by which ", "more has an infinite number, which "))
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import math
 import os
 import posixpath
 import re
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem, zstd
+from .field_map import has_float
 from .storage import PART, atomic_write, delete_files, new_run_id, output_problems, place_of, prepare_output
 
 ROWS_PER_GROUP = 4096
@@ -43,13 +45,19 @@ _TYPES = dict(zip(_KINDS.values(), (pa.string(), pa.string(), pa.int64(), pa.flo
 
 Columns = dict[str, Kind]
 
+_CELLS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 
 def kinds_of(line: bytes) -> Columns:
     """Returns the columns of one JSON object."""
-    return {name: _kind_of(value) for name, value in msgspec.json.decode(line).items()}
+    return {name: _kind_of(cell) for name, cell in _CELLS.decode(line).items()}
 
 
-def _kind_of(value: Any) -> Kind:
+def _kind_of(cell: msgspec.Raw) -> Kind:
+    # Objects and arrays stay text: a number in one may not be decodable.
+    if bytes(cell).startswith((b"{", b"[")):
+        return Kind.JSON
+    value = msgspec.json.decode(cell)
     is_long = type(value) is int and not -(1 << 63) <= value < 1 << 63
     return Kind.JSON if is_long else _KINDS.get(type(value), Kind.JSON)
 
@@ -75,15 +83,15 @@ def schema_of(columns: Columns) -> Any:
 
 def table_of(lines: Sequence[bytes], schema: Any) -> Any:
     """Returns JSON objects as an Arrow table."""
-    records = [msgspec.json.decode(line) for line in lines]
+    records = [_CELLS.decode(line) for line in lines]
     arrays = []
     for field in schema:
-        cells = [record.get(field.name) for record in records]
+        cells = [bytes(record.get(field.name, b"null")) for record in records]
         if isinstance(field.type, pa.JsonType):
-            texts = [None if cell is None else msgspec.json.encode(cell).decode() for cell in cells]
+            texts = [None if cell == b"null" else cell for cell in cells]
             arrays.append(pa.array(texts, pa.string()).cast(field.type))
         else:
-            arrays.append(pa.array(cells, field.type))
+            arrays.append(pa.array(map(msgspec.json.decode, cells), field.type))
     return pa.table(arrays, schema=schema)
 
 
@@ -207,6 +215,11 @@ def _groups(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
 def encoded(record: Mapping[str, Any]) -> tuple[str, bytes]:
     """Returns a record with its sample_id, as input of WriteRecords.
 
-    Raises ValueError or TypeError if it cannot be written as JSON.
+    Raises ValueError or TypeError if it cannot be written as JSON, which has no infinite numbers.
     """
-    return record["sample_id"], msgspec.json.encode(record)
+    text = msgspec.json.encode(record)
+    if b"null" in text:
+        for name, value in record.items():
+            if has_float(value, math.isinf):
+                raise ValueError(f"{name} has an infinite number, which JSON does not have")
+    return record["sample_id"], text
