@@ -103,6 +103,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def not_empty(text: str) -> str:
+    """Returns the text; raises ArgumentTypeError if it is empty: no option ignores its value."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the value is empty; is a variable of the shell unset?")
+    return text
+
+
 Option = tuple[str, dict[str, Any]]
 
 
@@ -111,7 +118,8 @@ def _option(usage: str, text: str, **more: Any) -> Option:
     name, _, metavar = usage.partition(" ")
     if not name.startswith("-"):
         name, metavar = name.lower(), name
-    return name, {"help": text, **({"metavar": metavar} if metavar else {"action": "store_true"}), **more}
+    value = {"metavar": metavar, "type": not_empty} if metavar else {"action": "store_true"}
+    return name, {"help": text, **value, **more}
 
 
 _GLOBS: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
@@ -255,7 +263,7 @@ COMMANDS = {
             "the files of a system; only the first system and the worst of its repeats are drawn",
             **_NAMED_GLOBS,
         ),
-        _option("--sample ID", "ids of the samples to draw", **_GLOBS),
+        _option("--sample ID", "ids of the samples to draw", type=str, **_GLOBS),
         _option(
             "--samples FILE",
             "a file with the ids to draw as sample_id, such as changes/ of compare",

@@ -1,5 +1,6 @@
 """The command line: exit codes, errors of one line that say how to mend them, help and the list of benchmarks."""
 
+import argparse
 import errno
 import functools
 import importlib.metadata
@@ -158,11 +159,14 @@ def test_help_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert all(text in shown[""] for text in ("example:", *command_line.COMMANDS))
     options = "--ground-truth GLOB", "--predictions [NAME=]GLOB", "--set KEY=VALUE"
     assert all(option in shown["evaluate"] for option in options)
-    # The defaults that it tells are those that hold.
+    # The defaults that it tells are those that hold, and no value may be empty but that of --sample, an id.
     for _, listed in command_line.COMMANDS.values():
         for _, details in itertools.chain.from_iterable(each if isinstance(each, list) else [each] for each in listed):
             told = re.search(r"\(default: (\d[\d.]*)\)", details["help"])
             assert told is None or details["default"] == float(told[1])
+            if "metavar" in details and details["metavar"] != "ID":
+                with pytest.raises((argparse.ArgumentTypeError, ValueError)):
+                    details["type"](" ")
 
 
 def test_version_is_that_of_the_distribution_and_completion_knows_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,7 @@ USAGE = {
     "gate night --config chart.yaml": "chart.yaml: night is a run of toy, not of chart",
     "GATE --set protocol=released": 'gates.yaml: night used protocol: "published" instead of "released"',
     "GATE --junit j.xml": NO_BASELINE,
+    "GATE --junit ''": "argument --junit: the value is empty; is a variable of the shell unset?; see ",
     "GATE --baseline night": "--baseline night: the baseline is the run itself",
     "GATE --baseline run:new": "--baseline run:new: the run has no system new; it has good, poor",
     "GATE --baseline empty.txt": "--baseline empty.txt: it names no run",
