@@ -11,8 +11,6 @@ import contextlib
 import io
 import os
 import posixpath
-import threading
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +19,7 @@ import numpy as np
 
 from ..metrics.common.svg import ImageSize
 from .io.storage import is_on_disk, read_bytes, reason_of
+from .process import warnings_ignored
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -36,7 +35,6 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 SAMPLE_ID = "{sample_id}"
 IMAGE = "image"
 """The field of a ground-truth record that names its picture."""
-_one_at_a_time = threading.Lock()
 _ATTEMPTS = ((MAX_SIDE, 80), (MAX_SIDE, 40), (MAX_SIDE // 2, 40), (MAX_SIDE // 4, 40))
 """Pixels per side, and the quality of WebP; the last attempt always fits."""
 
@@ -107,9 +105,8 @@ def read_picture(path: str | None) -> Picture:
         content = read_bytes(path, MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             return Picture(problem=f"{path} has more than {MAX_FILE_BYTES:,} bytes")
-        # Pillow warns of damaged EXIF data, and of a size that is refused below. Filters are of the whole process.
-        with _one_at_a_time, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="PIL")
+        # Pillow warns of damaged EXIF data, and of a size that is refused below.
+        with warnings_ignored(module="PIL"):
             return _decoded(content, path)
     except MemoryError:
         raise

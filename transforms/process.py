@@ -13,6 +13,7 @@ import os
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -84,6 +85,20 @@ one_blas_thread = Shared(_one_blas_thread)
 The matrices here are small, and a runner starts a worker for each core: further threads only spin while they wait,
 which doubled the processor time of an evaluation in measurements.
 """
+
+
+_one_at_a_time = threading.Lock()
+
+
+@contextmanager
+def warnings_ignored(message: str = "", module: str = "") -> Iterator[None]:
+    """Ignores warnings within whose text, and the module that they are of, match these regular expressions.
+
+    The filters are of the whole process, so one thread at a time changes them.
+    """
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message, module=module)
+        yield
 
 
 @contextmanager

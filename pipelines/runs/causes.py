@@ -38,7 +38,7 @@ REMEDIES: dict[Cause, str] = {
     "too_deep": "write records of fewer arrays and levels; limits.depth sets the levels",
     "duplicate": "give each record a sample_id of its own",
     "unmatched": "give both sides the same ids, or name their field under fields",
-    "invalid": "see the page of the benchmark, and name fields with other names under fields",
+    "invalid": "fix the field, or name the right one under fields; see the page of the benchmark",
     "failed": "look at the sample, or leave it out",
 }
 

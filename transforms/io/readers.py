@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from ..process import warnings_ignored
 from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
     SAMPLE_ID,
@@ -524,13 +525,15 @@ def converted(batch: Any) -> Iterator[dict[str, Any] | str]:
 def _values(column: Any) -> Any:
     """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text.
 
-    NaN is None: not every program writes a gap as null.
+    NaN is None: not every program writes a gap as null. Of equal keys of a map the last counts, as in JSON.
     """
     if pa.types.is_floating(column.type):
         return [None if value != value else value for value in column.to_pylist()]
     if not _has_map_time_or_decimal(column.type):
         return column.to_pylist()
-    return without_decimals(plain_values(column.to_pylist(maps_as_pydicts="lossy")))
+    with warnings_ignored("Encountered key"):
+        values = column.to_pylist(maps_as_pydicts="lossy")
+    return without_decimals(plain_values(values))
 
 
 def _has_map_time_or_decimal(kind: Any) -> bool:

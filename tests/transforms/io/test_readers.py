@@ -339,7 +339,7 @@ def test_the_rows_are_those_of_the_batches(tmp_path: Path, new: Any, compression
     assert records_of(tmp_path / "a.arrow") == RECORDS
 
 
-MAP = pa.array([[("k", 1), ("l", 2)], [], None], pa.map_(pa.string(), pa.int64()))
+MAP = pa.array([[("k", 0), ("l", 2), ("k", 1)], [], None], pa.map_(pa.string(), pa.int64()))
 JSON_TYPE = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"x": 1}', "null", None], pa.string()))
 EPOCH = "1970-01-01T00:00:00"
 JSON_TEXT = ['{"a": [1, 2]}', None, "[]"]
@@ -357,6 +357,7 @@ TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa
         # The float32 nearest to 0.1; numbers keep their values, and NaN is null.
         (pa.array([0.1, math.nan, -math.inf], pa.float32()), [0.10000000149011612, None, -math.inf]),
         (pa.array([2**63 - 1, -(2**63), 0]), [2**63 - 1, -(2**63), 0]),
+        # Of equal keys of a map the last counts.
         (MAP, [{"k": 1, "l": 2}, {}, None]),
         (pa.array([["a"]] * 3, pa.large_list(pa.string())), [["a"]] * 3),
         # Times are the text that JSON has, whatever their unit; so are the keys of maps.
