@@ -7,6 +7,7 @@ it is scored.
 from __future__ import annotations
 
 import contextlib
+import math
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -157,9 +158,13 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         return self.json() if self.encoding == MSGPACK else self.payload[:MAX_SHOWN_BYTES]
 
     def json(self) -> bytes:
-        """Returns the record as JSON."""
+        """Returns the record as JSON, in which an infinite number is 1e999, and NaN null."""
         payload = self.payload
-        return msgspec.json.encode(msgspec.msgpack.decode(payload)) if self.encoding == MSGPACK else payload
+        if self.encoding == JSON:
+            return payload
+        record = msgspec.msgpack.decode(payload)
+        text = msgspec.json.encode(record)
+        return msgspec.json.encode(_with_infinity(record)) if b"null" in text else text
 
 
 def decode_record(payload: bytes, kind: type[_T], encoding: Encoding = JSON) -> _T:
@@ -188,6 +193,15 @@ def with_integers(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: with_integers(each) for name, each in value.items()}
     return list(map(with_integers, value)) if isinstance(value, list) else value
+
+
+def _with_infinity(value: Any) -> Any:
+    """Returns a value of JSON with each infinite number as text of JSON, as msgspec writes null for it."""
+    if isinstance(value, float):
+        return msgspec.Raw(b"1e999" if value > 0 else b"-1e999") if math.isinf(value) else value
+    if isinstance(value, dict):
+        return {name: _with_infinity(each) for name, each in value.items()}
+    return list(map(_with_infinity, value)) if isinstance(value, list) else value
 
 
 class ColumnsReader:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -197,19 +196,6 @@ def _joined(samples: Sequence[PairedSample], benchmark: AnyBenchmark, repeats: b
             yield sample.sample_id, msgspec.json.encode(selected)
 
 
-def _record(encoded: EncodedRecord) -> Any:
-    """Returns a record as JSON, which msgspec encodes; an infinite number of a row is 1e999.
-
-    JSON stays as it was read, but for what is not UTF-8: fields that are not scored may have numbers of any size.
-    """
-    if encoded.encoding == JSON:
-        return msgspec.Raw(encoded.payload.decode("utf-8", "replace").encode())
-    return _with_infinity(encoded.decode(dict))
-
-
-def _with_infinity(value: Any) -> Any:
-    if isinstance(value, float) and math.isinf(value):
-        return msgspec.Raw(b"1e999" if value > 0 else b"-1e999")
-    if isinstance(value, dict):
-        return {name: _with_infinity(each) for name, each in value.items()}
-    return list(map(_with_infinity, value)) if isinstance(value, list) else value
+def _record(encoded: EncodedRecord) -> msgspec.Raw:
+    """Returns a record as JSON without decoding it: numbers may be of any size, and what is not UTF-8 is replaced."""
+    return msgspec.Raw(encoded.json().decode("utf-8", "replace").encode())
