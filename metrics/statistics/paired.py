@@ -36,6 +36,9 @@ POWER = 0.8
 MIN_DIFFERING_UNITS, ADDED_UNITS = 20, 2
 """docs/explanation/statistics.md has how often these values wrongly accept a candidate as good enough."""
 
+MIN_REPLICATES = 20
+"""The spread of fewer is often far too small, that of one is 0; and fewer may be equal by chance."""
+
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
@@ -43,8 +46,8 @@ class PairedDifference:
 
     baseline, candidate: the values; None if a system has nothing to measure.
     difference: candidate - baseline; None if either is None.
-    error: the standard error of the difference; None if fewer than half of the replicates have one, or the metric has
-    no denominator.
+    error: the standard error of the difference; None if fewer than half of the replicates have one, they are fewer than
+    MIN_REPLICATES, or the metric has no denominator.
     interval: of the difference; None if `error` is None, or a metric without bounds is based on a single unit.
     units: how many samples, or clusters, count for the metric: the smaller number of both systems.
     detectable: the smallest true difference whose `interval` excludes 0 with a probability of 80 %, at most the width
@@ -78,18 +81,19 @@ def paired_differences(
     """Returns the difference of each metric that either system has, for one slice.
 
     differing: by metric, how many units differ; None if not known. The replicates of both must have been drawn with the
-    same seed, over the same samples.
+    same seed, over the same samples. Fewer than MIN_REPLICATES give no interval.
     Raises ValueError if their numbers differ.
     """
     same = baseline.predictions is not None and baseline.predictions == candidate.predictions
     shared = [name for name in baseline.replicates if name in candidate.replicates]
-    errors = spreads({name: candidate.replicates[name] - baseline.replicates[name] for name in shared})
+    changes = {name: candidate.replicates[name] - baseline.replicates[name] for name in shared}
+    errors = spreads({name: each for name, each in changes.items() if len(each) >= MIN_REPLICATES})
     differences = {}
     for name in dict.fromkeys([*baseline.values, *candidate.values]):
         before, after = baseline.values.get(name), candidate.values.get(name)
         units = min(baseline.units.get(name, 0.0), candidate.units.get(name, 0.0))
         difference = None if before is None or after is None else after - before
-        error = None if difference is None else errors[name]
+        error = None if difference is None else errors.get(name)
         spec = spec_or_undeclared(type(benchmark), name)
         if difference is None or error is None or not spec.has_units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None, total=units)
@@ -183,9 +187,6 @@ def _detectable(error: float, units: float, confidence: float, width: float | No
 # practically never otherwise: not if the same number of different samples was rejected, nor if a slice of the same name
 # holds different samples. Samples of one cluster have one weight: of these, only the number is told. A count of
 # something in the predictions says nothing if it differs.
-
-MIN_REPLICATES = 20
-"""Fewer replicates than this may be equal by chance."""
 
 
 def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured, samples: int = 0) -> bool | None:

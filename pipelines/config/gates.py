@@ -1,4 +1,4 @@
-"""The gates of a configuration: conditions on a run, checked so that none passes or fails by a mistake."""
+"""The gates of a configuration: conditions on a run, checked so that each judges something."""
 
 from __future__ import annotations
 
@@ -83,10 +83,11 @@ def split_override(override: str) -> tuple[list[str], str, str]:
 
 
 def check_gates(gates: Mapping[str, Gate], kind: type[AnyBenchmark], replicates: int, source: str) -> None:
-    """Rejects gates that could never pass, could never fail, or judge nothing.
+    """Rejects gates that judge nothing.
 
     Raises UsageError for a metric that the benchmark does not have, a gate without a bound, a bound that is not finite
-    or is outside the range of the metric, and a gate that needs intervals if the run has none.
+    or is outside the range of the metric, a margin of that whole range, and a gate that needs intervals that the run
+    does not have.
     """
     names: dict[str, str] = {}
     for key, gate in gates.items():

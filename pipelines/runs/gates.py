@@ -45,8 +45,8 @@ NIGHTS = 365
 RUNS_NAMED = 3
 _ONLY_LOOK = "would fail with looks: 1, but not with looks: {}"
 _NO_INTERVAL = (
-    "fewer than half of the replicates have a value, all values are the same, there are no replicates, or the metric "
-    "has no denominator"
+    "fewer than half of the replicates have a value, all values are the same, there are too few replicates, or the "
+    "metric has no denominator"
 )
 
 

@@ -26,7 +26,7 @@ from tests.toy import ToyBenchmark
 
 
 def exact_match(value: float | None, replicates: list[float], units: float = 30) -> Measured:
-    return Measured({"exact_match": value}, {"exact_match": np.array(replicates)}, {"exact_match": units})
+    return Measured({"exact_match": value}, {"exact_match": np.tile(replicates, 20)}, {"exact_match": units})
 
 
 def difference_of(baseline: Measured, candidate: Measured) -> PairedDifference:
@@ -194,7 +194,7 @@ def test_whether_two_systems_have_the_same_samples(one: set[int], other: set[int
 
 
 def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothing() -> None:
-    one, nothing, few, enough = toy({1: 1, 2: 0, 3: 1}), measured(TOY, {}), toy({1: 1}, 19), toy({1: 1}, 20)
+    nothing, (one, few, enough) = measured(TOY, {}), (toy({1: 1, 2: 0, 3: 1}, each) for each in (100, 19, 20))
     other = replace(one, denominators={**one.denominators, "similarity": one.denominators["similarity"] + 1})
     assert [same_samples(TOY, "another", one, each) for each in (one, other)] == [True, False]
     # Those that count some of the samples of a metric, as that of documents does, say nothing of the others.
@@ -206,6 +206,7 @@ def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothi
     assert [same_samples(TOY, "another", own, each, 4) for each in (own, unlike)] == [True, None]
     assert [same_samples(TOY, "another", each, each, 3) for each in (one, some)] == [True, True]
     assert [same_samples(TOY, "exact_match", each, each) for each in (few, nothing, enough)] == [None, None, True]
+    assert [difference_of(one, each).error is None for one, each in ((few, few), (enough, enough))] == [True, False]
     # The only sample is in the first replicate of some, and not of others.
     for each in (toy({number: 1}) for number in range(9)):
         assert same_samples(TOY, "similarity", nothing, each) is same_samples(TOY, "similarity", each, nothing) is False

@@ -485,8 +485,8 @@ OURS = {"ours": {"": GOOD}}
 NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
 NOTHING_DRAWN = PackedReplicates.of(SumTable.of([Sums()] * REPLICATES))
 UNDRAWN = {"ours": {"": (GOOD[0], msgspec.structs.replace(GOOD[1], replicates=NOTHING_DRAWN))}}
-NO_INTERVAL = "has no interval: fewer than half of the replicates have a value, all values are the same, there are no "
-NO_INTERVAL += "replicates, or the metric has no denominator"
+NO_INTERVAL = "has no interval: fewer than half of the replicates have a value, all values are the same, there are "
+NO_INTERVAL += "too few replicates, or the metric has no denominator"
 OTHER_SAMPLES = "+0 (+0 to +0) from the baseline; one side measured 360 samples more, which may hide a loss beyond the "
 OTHER_SAMPLES += "margin of 0.99"
 OF_METRIC = [
