@@ -144,8 +144,16 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     def fields(self) -> Iterable[str]:
         """Returns the names of its fields, also of those that are null; none if it cannot be decoded."""
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self.decode(dict[str, msgspec.Raw])
+            return self.columns()
         return ()
+
+    def columns(self) -> dict[str, msgspec.Raw]:
+        """Returns its fields, undecoded; raises the errors of decode_record. What is not UTF-8 is replaced in names."""
+        try:
+            return self.decode(dict[str, msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            text = self.payload.decode("utf-8", "replace").encode()
+            return decode_record(text, dict[str, msgspec.Raw], self.encoding)
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, at most MAX_QUARANTINED_LENGTH characters, for a person."""

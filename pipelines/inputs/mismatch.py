@@ -50,7 +50,7 @@ class FirstRecords:
         """
         self.read += 1
         try:
-            for name, value in record.decode(dict[str, msgspec.Raw]).items():
+            for name, value in record.columns().items():
                 self.fields[name] = self.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
             self.records += 1
             sample_id = record.decode(KeyOnly).sample_id

@@ -235,4 +235,9 @@ def test_what_is_no_path_is_told_and_broken_text_on_a_path_holds_nothing() -> No
     for path in ("", ".", "a..b", ".a", "a."):
         with pytest.raises(ValueError, match="is no path"):
             FieldMap.of({"text": path})
-    assert FieldMap.of({"sample_id": "a.b"}).find("sample_id", {"a": '{"b'}) is None
+    fields = FieldMap.of({"sample_id": "a.b"})
+    assert fields.find("sample_id", {"a": '{"b'}) is None
+    for text, sample_id in ((b"1", "1"), (b"null", None)):
+        found = fields.of_json(b'{"a": {"beside": [1e999, "\xff"], "b": %s}}' % text)
+        assert json.loads(found.decode(errors="replace")).get("sample_id") == sample_id
+        assert (b"sample_id" in found) is (sample_id is not None), "a null is absent"

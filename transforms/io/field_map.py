@@ -172,6 +172,10 @@ def _inner_value(value: Any, key: str) -> Any:
 
     Raises NoObject for any other value: an answer of a model in a Markdown fence is no empty answer.
     """
+    if isinstance(value, msgspec.Raw) and bytes(value).startswith(b"{"):
+        # Beside the member there may be what cannot be decoded.
+        member = msgspec.json.decode(value, type=_OBJECT).get(key)
+        return None if member is None or bytes(member) == b"null" else member
     value = _plain_value(value)
     if isinstance(value, str):
         try:
@@ -334,6 +338,8 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
 
 def _json_of(value: Any) -> Any:
     """Returns the value that a text holds as JSON, and any other as it is."""
+    if isinstance(value, msgspec.Raw) and bytes(value).startswith(b'"'):
+        value = _plain_value(value)
     if isinstance(value, str):
         # Text that is no JSON is rejected when the record is decoded, with the name of the field.
         with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):

@@ -7,6 +7,7 @@ The first record names the columns; each value is text.
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 import reprlib
@@ -447,6 +448,9 @@ class RowsOfBatch:
             raise ValueError(f"column {name} {problem}")
         try:
             value = msgspec.json.decode(text)
+        except msgspec.ValidationError:
+            # A number is out of range, as 1e999: it is infinite, which only a field that is scored may not be.
+            value = json.loads(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"column {name} holds no JSON: {decoding_problem(text, error)}") from error
         if value is None:

@@ -20,9 +20,9 @@ PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    # No run decodes a field that it does not score.
-    lines = [json.dumps({**each, "unread": 0}).replace("0}", "-1e999}\n") for each in TRUTHS]
-    (tmp_path / "t.jsonl").write_text("".join(lines))
+    # No run decodes a field that it does not score, nor its name.
+    lines = [json.dumps({**each, "unread": 0}).replace("0}", '-1e999, "\xfc": 1}\n') for each in TRUTHS]
+    (tmp_path / "t.jsonl").write_text("".join(lines), encoding="latin-1")
     write_lines(tmp_path / "p.jsonl", PREDICTIONS)
     write_lines(tmp_path / "named-p.jsonl", [{"id": n, "out": {"best": "?"}} for n, _ in enumerate(TRUTHS)])
     return tmp_path
@@ -45,7 +45,7 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
         "benchmark: toy, protocol published",
         f"ground truth: 1 file, {sizes[0]:,} bytes, 30 records",
         "  fields found: text in 30 of 30, words in 30 of 30",
-        "  other columns: kind, unread",
+        "  other columns: kind, unread, \ufffd",
         # Samples 5, 16 and 27 have no prediction.
         f"predictions: 1 file, {sizes[1]:,} bytes, 27 records",
         "  fields found: text in 27 of 27",
