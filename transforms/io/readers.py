@@ -23,6 +23,7 @@ import pyarrow as pa
 from ..process import warnings_ignored
 from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
+    MAYBE_NO_NUMBER,
     SAMPLE_ID,
     FieldMap,
     SideColumns,
@@ -474,10 +475,6 @@ def shown(value: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-_MAYBE_NO_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
-"""A float of MessagePack with the exponent of NaN and infinity; or, rarely, bytes of anything else."""
-
-
 def _encoded(record: dict[str, Any], scored: Collection[str]) -> tuple[bytes, Encoding]:
     """Returns a record as MessagePack, or as JSON if an integer has more than 64 bits.
 
@@ -490,7 +487,7 @@ def _encoded(record: dict[str, Any], scored: Collection[str]) -> tuple[bytes, En
         if problem is not None:
             raise ValueError(f"field {problem}") from None
         return text, JSON
-    if _MAYBE_NO_NUMBER.search(payload):
+    if MAYBE_NO_NUMBER.search(payload):
         for name, value in msgspec.msgpack.decode(payload).items():
             if name in scored and has_float(value, is_no_number):
                 raise ValueError(f"field {name}: NaN and Infinity are not JSON")

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem, zstd
-from .field_map import has_float
+from .field_map import MAYBE_NO_NUMBER, has_float
 from .storage import PART, atomic_write, delete_files, new_run_id, output_problems, place_of, prepare_output
 
 ROWS_PER_GROUP = 4096
@@ -218,8 +218,15 @@ def encoded(record: Mapping[str, Any]) -> tuple[str, bytes]:
     Raises ValueError or TypeError if it cannot be written as JSON, which has no infinite numbers.
     """
     text = msgspec.json.encode(record)
-    if b"null" in text:
+    if b"null" in text and _may_be_infinite(record):
         for name, value in record.items():
             if has_float(value, math.isinf):
                 raise ValueError(f"{name} has an infinite number, which JSON does not have")
     return record["sample_id"], text
+
+
+def _may_be_infinite(record: Mapping[str, Any]) -> bool:
+    try:
+        return MAYBE_NO_NUMBER.search(msgspec.msgpack.encode(record)) is not None
+    except OverflowError:
+        return True  # An integer has more than 64 bits.
