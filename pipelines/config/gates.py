@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from ...metrics.benchmark import AnyBenchmark, MetricSpec
 from ...metrics.common.text import nearest
+from ...metrics.statistics.paired import MIN_REPLICATES
 from .errors import UsageError
 
 SYSTEM_NAME = r"\A[A-Za-z0-9_.-]{1,100}\Z"
@@ -134,9 +135,9 @@ def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
         yield ".looks: has no effect with judge: point; set judge: interval"
     if gate.system is not None and gate.system == gate.not_worse_than:
         yield f": the system {gate.system} would be compared with itself"
-    if gate.judge == "interval" and not replicates:
+    if gate.judge == "interval" and replicates < (1 if gate.not_worse_than is None else MIN_REPLICATES):
         yield (
-            ".judge: found interval, but bootstrap.replicates is 0, so that there is none; "
+            f".judge: found interval, but bootstrap.replicates is {replicates}, so that there is none; "
             "set judge: point, or bootstrap.replicates: 200"
         )
 

@@ -35,7 +35,7 @@ TRUTHS = [toy.sample(index, 0)[0] for index in range(24)]
 CONFIG = """\
 benchmark: toy
 slices: [kind]
-bootstrap: {replicates: 10}
+bootstrap: {replicates: 20}
 gates:
   exact_match: {not_worse_than: baseline, margin: 0.05}
   "similarity @ kind=1": {minimum: 0.01}

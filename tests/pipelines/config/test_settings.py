@@ -145,6 +145,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (GATES + "{maximum: -1}}", (), EXACT + ".maximum: found -1; the metric is always at least 0 and at most 1"),
         (GATES + "{not_worse_than: a, system: a}}", (), EXACT + ": the system a would be compared with it"),
         (GATES + "{minimum: 0.5}}", ("bootstrap.replicates=0",), EXACT + ".judge: found interval, but bootstrap.rep"),
+        (GATES + "{not_worse_than: s}}", ("bootstrap.replicates=19",), EXACT + ".judge: found interval, but bootst"),
         (TOY + "gates: {'exact_match @ ': {minimum: 0.5}}", (), "gates.exact_match @ : there is no label after the @"),
         (GATES + "{minimum: 0, name: a}, similarity: {minimum: 0, name: a}}", (),
          "gates.similarity.name: 'a' is the name of gates.exact_match too"),
