@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -501,14 +502,19 @@ class _Rows(list[dict[str, Any]]):
     """The rows of a frame that is no Arrow table, in which text may be JSON as in a table."""
 
 
+_NOT_OF_ARROW = re.compile("Object|Int128")
+
+
 def _table(frame: Any, needed: Collection[str]) -> pa.Table | _Rows:
     """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects.
 
-    One of pandas with values of several types in a column, which Arrow does not have, becomes rows. Mappings become
-    JSON: Arrow would give each the keys of all. A level of the index of pandas is a column.
+    One of pandas with values that Arrow does not have, such as of several types in a column, becomes rows; so does one
+    of Polars with objects, whose addresses it exports, or integers of 128 bits. Mappings become JSON: Arrow would give
+    each the keys of all. A level of the index of pandas is a column.
     """
     if not hasattr(frame, "reindex"):
-        return pa.table(frame)
+        is_polars = hasattr(frame, "to_dicts")
+        return _Rows(frame.to_dicts()) if is_polars and _NOT_OF_ARROW.search(str(frame.dtypes)) else pa.table(frame)
     # Arrow leaves out an index that is a range.
     if levels := [name for name in frame.index.names if name in needed and name not in frame.columns]:
         frame = frame.reset_index(levels)
@@ -517,14 +523,15 @@ def _table(frame: Any, needed: Collection[str]) -> pa.Table | _Rows:
         table = pa.table(read)
         for place, (_, column) in enumerate(read.items()):
             field = table.field(place)
-            if "binary" in str(field.type):
-                raise pa.ArrowInvalid("Arrow makes bytes of text beside bytes")
+            # Arrow makes bytes of text beside bytes, and numbers of periods.
+            if "binary" in str(field.type) or "extension<pandas." in str(field.type):
+                raise pa.ArrowInvalid(str(field.type))
             if "struct<" in str(field.type) and not pa.types.is_map(field.type):
                 table = table.set_column(place, field.name, pa.array(map(_json_of, column, column.notna()), pa.json_()))
         for name in map(str, frame.columns):
             if name not in needed:
                 table = table.append_column(name, pa.nulls(len(table)))
-    except (pa.ArrowInvalid, OverflowError, TypeError, UnicodeEncodeError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError, TypeError, UnicodeEncodeError):
         # Nulls are absent fields, but one that is null everywhere is there.
         given = frame[frame.columns[frame.notna().any()]]
         empty = dict.fromkeys(frame.columns.difference(given.columns, sort=False))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import msgspec
@@ -485,7 +486,12 @@ def _known_value(value: Any) -> Any:
     if hasattr(value, "tolist"):
         if str(getattr(value, "dtype", "")).endswith(_FINE):
             raise TypeError("times of NumPy finer than microseconds cannot be written as JSON; give them as text")
-        return value.tolist()
+        plain = value.tolist()
+        if type(plain) is not type(value):
+            return plain
+        # A longdouble remains what it is.
+        if isinstance(value, Real):
+            return float(value)
     if hasattr(value, "_asdict"):
         return _without_rows(value)
     if isinstance(value, Mapping):
