@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from numbers import Integral
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -22,7 +23,7 @@ from .benchmark import (
     finite_number,
     place_of,
 )
-from .statistics.bootstrap import check_statistics
+from .statistics.bootstrap import checked_statistics
 from .statistics.sums import MAX_STATISTIC
 
 Missing = Literal["wrong", "exclude"]
@@ -191,7 +192,7 @@ def _checked(result: Any, declared: Set[str]) -> Result:
         if not isinstance(result, SampleScore):
             raise TypeError(f"the benchmark returned {type(result).__name__} instead of a SampleScore")
         _check_names("statistics", result.statistics)
-        check_statistics(result.statistics)
+        statistics = checked_statistics(result.statistics)
         _check_names("metrics", result.metrics)
         if unknown := result.metrics.keys() - declared:
             raise ValueError(f"per-sample metric {min(unknown)}: it is not declared in sample_metrics")
@@ -200,11 +201,10 @@ def _checked(result: Any, declared: Set[str]) -> Result:
             for name, value in result.metrics.items()
         }
         _check_names("coverage", result.coverage)
-        for name, count in result.coverage.items():
-            _check_count(name, count)
+        coverage = {name: _count(name, count) for name, count in result.coverage.items()}
         part = "details: "
         details = msgspec.Raw(_DETAILS.encode(result.details))
-        return SampleScore(dict(result.statistics), metrics, details, dict(result.coverage))
+        return SampleScore(statistics, metrics, details, coverage)
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - a score may hold anything, with methods of the user
@@ -228,9 +228,10 @@ def _check_names(what: str, numbers: Any) -> None:
 _DETAILS = msgspec.json.Encoder()
 
 
-def _check_count(name: str, count: Any) -> None:
-    """Raises ValueError if a count of the benchmark cannot be added to the coverage."""
+def _count(name: str, count: Any) -> int:
+    """Returns a count of the benchmark; raises ValueError if it cannot be added to the coverage."""
     if "." in name or name in RESERVED_COUNTS:
         raise ValueError(f"coverage {name:.80}: a count needs another name, without a dot")
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_STATISTIC:
+    if isinstance(count, bool) or not isinstance(count, (int, Integral)) or not 0 <= int(count) <= MAX_STATISTIC:
         raise ValueError(f"coverage {name:.80}: must be a whole number from 0 to {MAX_STATISTIC}, not {count!r:.80}")
+    return int(count)

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
-from beamscore.metrics.statistics.bootstrap import check_statistics
+from beamscore.metrics.statistics.bootstrap import checked_statistics
 from beamscore.metrics.statistics.measured import denominator_columns
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
@@ -86,7 +86,7 @@ def test_the_corpus_says_something_and_is_a_function_of_index_and_seed(scored: S
 def test_scores_and_values_are_as_declared(scored: Scored) -> None:
     kind = scored.benchmark
     for score in scored.scores:
-        check_statistics(score.statistics)
+        assert checked_statistics(score.statistics) == score.statistics
         msgspec.json.encode(score.details)
     for specs in (kind.metrics, kind.sample_metrics):
         assert len({spec.name for spec in specs}) == len(specs)

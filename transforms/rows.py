@@ -13,7 +13,6 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Integral
 from typing import Any, ClassVar
 
 import msgspec
@@ -95,7 +94,7 @@ def _row_hash(
 
 
 _SORTED = msgspec.json.Encoder(order="sorted")
-_EXACT = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
+_EXACT = msgspec.json.Encoder()
 
 
 def _slice_value(row: ScoredSample, number: int) -> str | None:
@@ -104,7 +103,7 @@ def _slice_value(row: ScoredSample, number: int) -> str | None:
 
 
 def exact_statistics(statistics: Mapping[str, float]) -> bytes:
-    """Returns statistics as JSON with every number exact; NumPy numbers are written like Python numbers."""
+    """Returns statistics as JSON with every number exact."""
     return _EXACT.encode(statistics)
 
 

@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ class BootstrapSums:
     def add(self, unit_hash: int, statistics: Mapping[str, float]) -> None:
         """Adds one sample.
 
-        The statistics must have passed `check_statistics`: a bad number could not be traced to its sample later.
+        The statistics must be of `checked_statistics`: a bad number could not be traced to its sample later.
         """
         self._pending.append((unit_hash, statistics))
         if len(self._pending) >= ROWS_PER_BLOCK:
@@ -193,17 +193,23 @@ class BootstrapSums:
         return SumTable(tuple(names), wholes, fractions)
 
 
-def check_statistics(statistics: Mapping[str, Any]) -> None:
-    """Raises ValueError, with the name, if a statistic is not a number, not finite or above 2**32 in magnitude."""
+def checked_statistics(statistics: Mapping[str, Any]) -> dict[str, float]:
+    """Returns statistics as integers and floats of Python: booleans and numbers of NumPy are not all JSON.
+
+    Raises ValueError, with the name, if one is not a number, not finite or above 2**32 in magnitude.
+    """
     values = statistics.values()
     # Almost always all are plain numbers whose sum is below the bound; with a NaN it would not be.
     with contextlib.suppress(OverflowError):
         if _PLAIN_NUMBERS.issuperset(map(type, values)) and sum(map(abs, values)) <= MAX_STATISTIC:
-            return
+            return dict(statistics)
+    plain: dict[str, float] = {}
     for name, value in statistics.items():
         if not isinstance(value, Real):
             raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
         try:
-            to_units(value)  # type: ignore[arg-type]
+            plain[name] = int(value) if isinstance(value, Integral) else float(value)
+            to_units(plain[name])
         except ValueError as error:
             raise ValueError(f"statistic {name}: {error}") from None
+    return plain

@@ -112,7 +112,7 @@ class Evaluate(beam.PTransform):
     Args:
         benchmark: its name.
         options: those of the benchmark's configuration.
-        slices, cluster, missing, repeats, fields, limits, sample_id_type: as the settings of the same name.
+        slices, cluster, missing, repeats, derived, fields, limits, sample_id_type: as the settings of the same name.
         replicates, confidence, seed: of the intervals; without replicates there are no intervals.
         unpack: converts an element to a record; one function for all predictions, or by side, as {"ground_truth": f,
             "predictions": f, NAME: f}. An element for which it raises is rejected. See `unpack_inference`.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore, error_text
-from beamscore.metrics.statistics.bootstrap import check_statistics
+from beamscore.metrics.statistics.bootstrap import checked_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import nesting_problem
 from beamscore.transforms.process import gc_paused
@@ -128,5 +128,5 @@ def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None, sample
 def _verdict(result: SampleScore | RejectedRecord) -> str:
     if isinstance(result, RejectedRecord):
         return f"rejected ({result.side}): {result.message}"
-    check_statistics(result.statistics)
+    checked_statistics(result.statistics)
     return f"scored, {len(msgspec.json.encode(result.details))} bytes of details"

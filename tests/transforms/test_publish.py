@@ -18,6 +18,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given, strategies as st
 
+from beamscore.metrics.statistics.bootstrap import checked_statistics
 from beamscore.transforms import publish as publishing
 from beamscore.transforms.io.publication import cancel_run
 from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, StageBundles, StagedFolder, encode_json
@@ -66,12 +67,12 @@ def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, m
 
 
 def rows(count: int) -> list[ScoredSample]:
-    numbers: dict[str, Any] = {"b": np.float64(0.1), "a": np.int64(7), "c": np.float32(0.5), "d": 2**32, "e": 1 / 3}
+    of_numpy = {"b": np.float64(0.1), "a": np.int64(7), "c": np.float32(0.5), "d": 2**32, "e": 1 / 3}
     return [
         ScoredSample(
             *(f"s{i}", i % 2, "scored", "rejected" if i % 2 else None, f"u{i}", {"ground_truth.scored": 1, "a": 2}),
             slice_values=("web", {"b": i, "a": None}, None),
-            statistics=numbers,
+            statistics=checked_statistics(of_numpy),
             metrics={"score": i / 2, "other": None},
             truth_hash=f"{i:032x}",
             details=b'{"i":%d}' % i,

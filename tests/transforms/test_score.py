@@ -278,11 +278,11 @@ def test_a_count_that_the_coverage_cannot_hold_rejects_its_sample() -> None:
     for name in (*own, "words.read"):
         said = f"coverage {name}: a count needs another name, without a dot"
         assert settled(coverage={"words": 1, name: 1}) == said
-    for bad in (0.5, True, None, "1", np.int64(1), -1, 2**70):
+    for bad in (0.5, True, None, "1", np.int64(-1), 2**70):
         said = "coverage words: must be a whole number from 0 to 4294967296, not "
         assert settled(coverage={"words": bad}).startswith(said)
-    found = settled(coverage={"words": 3})
-    assert found.coverage == {"ground_truth.scored": 1, "predictions.scored": 1, "words": 3}
+    found = settled(coverage={"words": np.int64(3)})
+    assert str(found.coverage) == "{'ground_truth.scored': 1, 'predictions.scored': 1, 'words': 3}"
 
 
 def test_what_is_no_score_rejects_its_sample_alone() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.statistics import bootstrap as module
-from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, BootstrapSums, check_statistics
+from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, BootstrapSums, checked_statistics
 from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
@@ -234,9 +234,9 @@ def test_sums_of_different_bootstraps_do_not_merge() -> None:
 def test_statistics_that_cannot_be_summed_are_refused_by_name() -> None:
     fine = {"a": MAX_STATISTIC, "b": -(2.0**32), "c": True, "d": np.int64(-3), "e": np.float32(0.5)}
     too_large: Any = (math.nan, math.inf, -(2.0**32) - 1, 2**32 + 1, 10**400)
+    assert str(checked_statistics(fine)) == f"{{'a': {2**32}, 'b': {-(2.0**32)}, 'c': 1, 'd': -3, 'e': 0.5}}"
     no_numbers = (None, "1", 1 + 0j, Decimal(1), [1.0], np.ones(2))
     for reason, bads in ((f"a statistic .* {MAX_STATISTIC}", too_large), ("must be a number, not ", no_numbers)):
         for good, bad in itertools.product(({}, fine), bads):
-            check_statistics(good)
             with pytest.raises(ValueError, match=f"statistic bad: {reason}"):
-                check_statistics({**good, "bad": bad})
+                checked_statistics({**good, "bad": bad})
