@@ -217,7 +217,7 @@ class MetricSpec:
     def covers(self, name: str) -> bool:
         """Returns whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
         parts = map(re.escape, PLACEHOLDER.split(self.name)[::2])
-        return re.fullmatch(r"\[.+\]".join(parts), name, re.DOTALL) is not None
+        return re.fullmatch(r"\[.*\]".join(parts), name, re.DOTALL) is not None
 
 
 PLACEHOLDER = re.compile(r"\[([A-Z_]+)\]")

@@ -215,8 +215,8 @@ def test_the_keys_of_a_configuration_have_the_kinds_and_bounds_of_this_schema() 
         ("nothing @ kind=1", "toy", None),
         ("exact_match @", "toy", None),
         # A family of metrics is matched whole.
-        ("task1.f1[pie]", "chart", GateTarget("task1.f1[pie]", "")),
-        *((key, "chart", None) for key in ("task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x")),
+        *((key, "chart", GateTarget(key, "")) for key in ("task1.f1[pie]", "task1.f1[]", "task1.f1[a]\n]")),
+        *((key, "chart", None) for key in ("task1.f1[pie", "task1.f1", "task1.f1[CLASS]x")),
     ],
 )
 def test_a_key_names_a_metric_and_a_slice(key: str, kind: str, target: GateTarget | None) -> None:
