@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Literal, TypedDict
@@ -86,6 +87,14 @@ def _options(options: Any, benchmark: str, kind: type[msgspec.Struct]) -> dict[s
         if name not in own:
             raise settings.unknown_key(benchmark, name, own, benchmark)
     return {name: plain(value) for name, value in (options or {}).items()}
+
+
+def in_python(message: str) -> str:
+    """Returns a message of the command with the names of options as arguments."""
+    return _OPTION.sub(lambda match: match[1].replace("-", "_"), message)
+
+
+_OPTION = re.compile(r"(?<!\S)--(output|ground-truth|predictions)\b")
 
 
 def plain(value: Any) -> Any:

@@ -46,6 +46,7 @@ from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, worst_first
+from .arguments import in_python
 from .result import Result, RunToSave
 from .scorer import result_of
 
@@ -63,7 +64,7 @@ def _as_python_errors(scratch: str = "") -> Iterator[None]:
         message = error.message if isinstance(error, InputProblem) else str(error)
         if scratch:
             message = re.sub(rf"{re.escape(scratch)}/(\w+)(:[\w.-]+)?", r"the \1", message)
-        raise (OSError if OF_THE_MACHINE in message else ValueError)(message) from None
+        raise (OSError if OF_THE_MACHINE in message else ValueError)(in_python(message)) from None
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
@@ -151,6 +152,8 @@ def compare_runs(
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
     """Writes a result as a finished run; see `Result.save`."""
+    if path == "":
+        raise ValueError("folder: the path is empty")
     folder, run_id, (run_to_save, entries) = os.fspath(path), new_run_id(), result.saved
     run, (system,) = copy.copy(run_to_save), run_to_save.systems
     with (

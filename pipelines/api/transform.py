@@ -33,7 +33,7 @@ from ..runners.reachable import check_reachable
 from ..runs.causes import quarantine_causes, why_unscored
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run
-from .arguments import Arguments, check_arguments
+from .arguments import Arguments, check_arguments, in_python
 from .scorer import core_of, warnings_of
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Evaluate(beam.PTransform):
             with output_problems(output):
                 check_foreign(output, LAYOUT)
         except (UsageError, InputProblem) as error:
-            raise ValueError(str(as_usage_error(error))) from None
+            raise ValueError(in_python(str(as_usage_error(error)))) from None
         outputs, place = _OUTPUTS.setdefault(pipeline, set()), place_of(output)
         if place in outputs:
             raise ValueError(f"output {output}: another Evaluate of this pipeline publishes there; give another output")

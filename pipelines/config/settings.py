@@ -89,7 +89,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_rejected_fraction: Annotated[float, Meta(ge=0, le=1)] = 0.0
     max_missing_fraction: Annotated[float, Meta(ge=0, le=1)] = 1.0
     slices: list[str] = []
-    cluster: str | None = None
+    cluster: Annotated[str, Meta(min_length=1)] | None = None
     repeats: bool = False
     derived: dict[str, str] = {}
     bootstrap: BootstrapSettings = BootstrapSettings()

@@ -61,6 +61,8 @@ def open_system(text: str) -> SystemRun:
 
     Raises UsageError if there is no finished run, or if it has several systems and `text` names none.
     """
+    if not text:
+        raise UsageError("the path of a run is empty")
     path, system = split_system(text)
     run = Run.read(path)
     names = list(run.systems)

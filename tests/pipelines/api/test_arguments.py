@@ -41,6 +41,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"slices": "kind"}, "--set slices=kind"),
     ({"slices": ["kind,"]}, "--slice kind,"),
     ({"cluster": 3}, "--set cluster=3"),
+    ({"cluster": ""}, "--set cluster=''"),
     ({"sample_id_type": "int"}, "--set sample_id_type=int"),
     ({"fields": {"truth": {"text": "label"}}}, "--set fields.truth.text=label"),
     ({"fields": {"predictions": {"text": "a..b"}}}, "--set fields.predictions.text=a..b"),

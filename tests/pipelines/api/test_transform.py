@@ -248,7 +248,7 @@ def of_mine(change: Any) -> Any:
         (lambda both: (both["mine"],), {}, "Evaluate takes"),
         (of_mine(lambda mine: mine | beam.ParDo(_collect, "").with_outputs()), {}, "mine: these are several coll"),
         (of_mine(lambda mine: [mine, mine]), {}, "mine: these are several collections"),
-        (dict, {"output": __file__}, "output"),
+        (dict, {"output": __file__}, "^output .*; fix that, or give another output$"),
         (dict, {"output": ""}, "output: the path is empty"),
         (dict, {"output": "azfs://account/container/out"}, "azfs:// need a package that is not installed"),
         (dict, {"benchmark": dict}, r"the benchmark must be a name or FILE\.py:CLASS, not <class 'dict'>"),
