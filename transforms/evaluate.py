@@ -65,9 +65,9 @@ class EvaluateRecords(beam.PTransform):
         if scoring.repeats:
             repeat_labels = read["outcomes"] | "Repeats" >> beam.FlatMapTuple(labels_of) | "EachOnce" >> beam.Distinct()
             labels = [beam.pvalue.AsList(repeat_labels)]
-        scored = paired.batches | "Score" >> beam.ParDo(ScoreBatch(scoring), *labels).with_output_types(
-            list[ScoredSample]
-        ).with_outputs("quarantine", "batches", main="samples")
+        scored = paired.batches | "Score" >> beam.ParDo(ScoreBatch(scoring), *labels).with_outputs(
+            "quarantine", "batches", main="samples"
+        )
         slices = (
             scored.samples
             | "Slice" >> beam.ParDo(SumSlices(core)).with_output_types(tuple[bytes, SliceTotals])

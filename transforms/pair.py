@@ -50,10 +50,7 @@ class PairBySample(beam.PTransform):
         return (
             blocks
             | "ByBucket" >> beam.GroupByKey()
-            | "Pick"
-            >> beam.ParDo(self._pair)
-            .with_output_types(list[PairedSample])
-            .with_outputs("quarantine", "outcomes", main="batches")
+            | "Pick" >> beam.ParDo(self._pair).with_outputs("quarantine", "outcomes", main="batches")
         )
 
 

@@ -128,21 +128,24 @@ class ReadRecords(beam.PTransform):
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
-        keyed_block = typehints.Tuple[int, self._plan.folder.block_type]
         # The files are spread by a grouping: Flink drops the second of two reshuffles without a grouping between them,
         # and one worker would read all parts of a file.
-        return (
+        read = (
             pipeline
             | "Files"
             >> beam.Create(list(enumerate(self._files)), reshuffle=False).with_output_types(tuple[int, SourceFile])
             | "Each" >> beam.GroupByKey()
             | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(Part)
             | "Spread" >> beam.Reshuffle()
-            | "ReadParts"
-            >> beam.ParDo(ReadPart(self._plan))
-            .with_output_types(keyed_block)
-            .with_outputs("quarantine", "outcomes", main="records")
+            | "ReadParts" >> beam.ParDo(ReadPart(self._plan)).with_outputs("quarantine", "outcomes", main="records")
         )
+        return with_block_type(read, self._plan.folder.block_type)
+
+
+def with_block_type(read: beam.pvalue.DoOutputsTuple, kind: Any) -> beam.pvalue.DoOutputsTuple:
+    """Sets the type of the records, for their coder. By a hint of the ParDo, Beam would check all of its outputs."""
+    read.records.element_type = typehints.Tuple[int, kind]
+    return read
 
 
 def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Part]:
@@ -339,8 +342,7 @@ def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None) -> beam.PTr
 
     side: GROUND_TRUTH or the number of a system.
     """
-    encode = beam.ParDo(EncodeBundle(plan, side, unpack))
-    return encode.with_output_types(typehints.Tuple[int, bytes]).with_outputs("quarantine", "outcomes", main="records")
+    return beam.ParDo(EncodeBundle(plan, side, unpack)).with_outputs("quarantine", "outcomes", main="records")
 
 
 class EncodeBundle(RecordIntake):

@@ -20,7 +20,7 @@ from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, check_foreign, own_output, release
 from ...transforms.io.storage import is_on_disk, new_run_id, output_problems, place_of, prepare_output
 from ...transforms.publish import CountCauses, encode_json
-from ...transforms.read import ReadPlan, Unpack as Unpacker, encode_records
+from ...transforms.read import ReadPlan, Unpack as Unpacker, encode_records, with_block_type
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, side_name
 from ...transforms.rows import exact_statistics
 from ...transforms.scored import ScoredSample
@@ -184,7 +184,8 @@ class Evaluate(beam.PTransform):
         for side, records in zip([GROUND_TRUTH, *range(len(inputs.systems))], collections, strict=True):
             name = side_name(side, inputs.systems)
             unpack = self._unpack.get(name, None if side == GROUND_TRUTH else self._unpack.get(PREDICTION_FIELDS))
-            encoded.append(records | f"Read {name}" >> encode_records(plan, side, unpack))
+            read = records | f"Read {name}" >> encode_records(plan, side, unpack)
+            encoded.append(with_block_type(read, bytes))
         return {
             stream: [each[stream] for each in encoded] | f"All {stream}" >> beam.Flatten() for stream in RECORD_STREAMS
         }

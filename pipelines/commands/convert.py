@@ -93,10 +93,7 @@ def build_conversion(
     parts = (
         pipeline
         | "Files" >> beam.Create(files, reshuffle=True)
-        | "Parts"
-        >> beam.FlatMap(read_parts, converter)
-        .with_output_types(tuple[bytes, bytes])
-        .with_outputs("rejected", main="parts")
+        | "Parts" >> beam.FlatMap(read_parts, converter).with_outputs("rejected", main="parts")
     )
     needed = frozenset(file.role for file in files) & converter.additions
     records = (

@@ -80,7 +80,7 @@ def write_layout(name: str, folder: Path) -> tuple[list[str], list[str]]:
 
 def convert(benchmark: str, inputs: Sequence[str], output: Path, *more: str) -> tuple[int, str, str]:
     flags = [flag for each in inputs for flag in ("--input", each)]
-    return command("convert", benchmark, *flags, "--output", output, *more)
+    return command("convert", benchmark, *flags, "--output", output, "--runtime_type_check", *more)
 
 
 REJECTED = "t.jsonl.rejected.jsonl"

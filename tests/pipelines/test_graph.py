@@ -13,12 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import apache_beam as beam
 import pytest
 from apache_beam import coders
 from apache_beam.options.pipeline_options import GoogleCloudOptions, WorkerOptions
 from apache_beam.portability.api import beam_runner_api_pb2 as protos
 from apache_beam.runners.pipeline_context import PipelineContext
 
+import beamscore
 from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.runners import dataflow_template
 from tests.memory_files import ObjectStore
@@ -97,21 +99,21 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
 
 def test_keys_are_coded_one_way_and_workers_run_the_image(submitted: list[Any]) -> None:
     """Equal keys must have equal bytes, or what belongs together is not grouped."""
-    graph = graph_of(submitted)
-    steps = graph.components.transforms.values()
-    context, groups = PipelineContext(graph.components), {}
-    for step in steps:
-        if step.spec.urn in ("beam:transform:group_by_key:v1", "beam:transform:combine_per_key:v1"):
-            (source,) = step.inputs.values()
-            coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
-            groups[step.unique_name] = coder.key_coder()
-            if step.unique_name == "Evaluate/Pair/ByBucket":
-                # Coding blocks as anything else would cost more than reading them.
-                assert isinstance(coder.value_coder(), coders.BytesCoder)
-    assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
-    assert isinstance(groups["Evaluate/Pair/ByBucket"], coders.VarIntCoder)
-    assert isinstance(groups["Evaluate/Combine/GroupByKey"], coders.BytesCoder)
-    assert "Evaluate/Outcomes/GroupByKey" in groups
+    pipeline = beam.Pipeline()
+    _ = {side: pipeline | side >> beam.Create([]) for side in ("ground_truth", "x")} | beamscore.Evaluate("toy")
+    for graph in (pipeline.to_runner_api(), graph_of(submitted)):
+        context, groups = PipelineContext(graph.components), {}
+        for step in graph.components.transforms.values():
+            if step.spec.urn in ("beam:transform:group_by_key:v1", "beam:transform:combine_per_key:v1"):
+                (source,) = step.inputs.values()
+                coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
+                groups[step.unique_name.replace("Evaluate/Evaluate/", "Evaluate/")] = coder
+        assert {name for name, coder in groups.items() if not coder.key_coder().is_deterministic()} == set()
+        assert isinstance(groups["Evaluate/Pair/ByBucket"].key_coder(), coders.VarIntCoder)
+        # Coding blocks as anything else would cost more than reading them.
+        assert isinstance(groups["Evaluate/Pair/ByBucket"].value_coder(), coders.BytesCoder)
+        assert isinstance(groups["Evaluate/Combine/GroupByKey"].key_coder(), coders.BytesCoder)
+        assert "Evaluate/Outcomes/GroupByKey" in groups
     # What is staged is a list of the launcher's packages, which Beam logs; no package, and no session of a script.
     for environment in graph.components.environments.values():
         assert environment.urn == "beam:env:docker:v1"

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.ml.inference.base import PredictionResult
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing import test_stream
 from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeatedly
@@ -54,7 +55,8 @@ def evaluated(
     sides: Mapping[str, Iterable[Any]], benchmark: str = "toy", as_pair: bool = False, **arguments: Any
 ) -> dict[str, list[Any]]:
     """Runs Evaluate over records in memory; returns the rows of each collection of the result."""
-    with beam.Pipeline("FnApiRunner") as pipeline:
+    checks = PipelineOptions([], runtime_type_check=as_pair, performance_runtime_type_check=not as_pair)
+    with beam.Pipeline("FnApiRunner", checks) as pipeline:
         inputs: Any = {name: pipeline | f"Create {name}" >> beam.Create(list(each)) for name, each in sides.items()}
         given = tuple(inputs.values()) if as_pair else inputs
         collect(given | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments}))
@@ -64,7 +66,7 @@ def evaluated(
 def on_files(folder: Path, sides: Mapping[str, Iterable[Any]], *flags: str, config: str = "toy") -> Run:
     """Runs the command over files of the records."""
     files = {name: write_lines(folder / f"{name}.jsonl", records) for name, records in sides.items()}
-    quiet = ("--quiet", "--no-html", "--set", f"bootstrap.replicates={REPLICATES}")
+    quiet = ("--quiet", "--no-html", "--set", f"bootstrap.replicates={REPLICATES}", "--runtime_type_check")
     return evaluate(folder / "run", files.pop("ground_truth"), files, *quiet, *flags, config=config)
 
 
