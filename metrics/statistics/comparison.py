@@ -16,18 +16,20 @@ the root mean square of the d*_r of a cell.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..benchmark import AnyBenchmark
+from ..registry import BrokenBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
 from .measured import measure, slices_with_value, spec_or_undeclared
 from .paired import PairedDifference, paired_differences, units_needed
-from .sum_table import FloatArray, SumTable, values_of_rows
+from .sum_table import FloatArray, SumTable, values_at, values_of_rows
 from .sums import UNITS_PER_ONE, Sums
 
 Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
@@ -82,13 +84,18 @@ def simultaneous_p(t: float, largest: FloatArray) -> float:
 
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
-    """Returns, for each statistic, the metrics that change if it is increased in `sums`, or omitted."""
-    units, values = sums.units(), benchmark.values(sums).items()
+    """Returns, for each statistic, the metrics that change if it is increased in `sums`, or omitted; all if both fail.
+
+    `values` may fail, as samples have no such sums, such as a sum of squares that is below the square of the sum.
+    """
+    units, values = sums.units(), values_at(benchmark, sums, sums).items()
     dependent = {}
     for name, total in units.items():
-        others = [Sums({**units, name: changed}) for changed in (64 * total + UNITS_PER_ONE, 0)]
-        changes = [values ^ benchmark.values_within(other, sums).items() for other in others]
-        dependent[name] = frozenset(metric for change in changes for metric, _ in change)
+        changes: list[Iterable[tuple[str, Any]]] = []
+        for changed in (64 * total + UNITS_PER_ONE, 0):
+            with contextlib.suppress(BrokenBenchmark):
+                changes.append(values ^ values_at(benchmark, Sums({**units, name: changed}), sums).items())
+        dependent[name] = frozenset(metric for change in changes or [values] for metric, _ in change)
     return dependent
 
 

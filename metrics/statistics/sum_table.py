@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..benchmark import finite_number, place_of
+from ..benchmark import ENVIRONMENT_FAULTS, error_with_place, finite_number, place_of
 from ..registry import BrokenBenchmark
 from .sums import FRACTION_BITS, UNITS_PER_ONE, Sums
 
@@ -213,21 +213,32 @@ def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, c
     Raises BrokenBenchmark if it cannot be.
     """
     if isinstance(sums, Sums):
-        return checked_values(benchmark, benchmark.values_within(sums, corpus))
+        return checked_values(benchmark, values_at(benchmark, sums, corpus))
     if benchmark.takes_columns:
         columns: Any = sums
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = benchmark.values_within(columns, corpus)
+            values = values_at(benchmark, columns, corpus)
         arrays = {name: np.asarray(each, dtype=np.float64) for name, each in values.items()}
         return {name: each if each.ndim else np.full(len(sums), each) for name, each in arrays.items()}
-    rows = [benchmark.values_within(row, corpus) for row in sums.rows()]
-    names = dict.fromkeys(name for row in rows for name in row)
+    rows = [values_at(benchmark, row, corpus) for row in sums.rows()]
     try:
+        names = dict.fromkeys(name for row in rows for name in row)
         return {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in names}
-    except (TypeError, ValueError, OverflowError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         for row in rows:
             checked_values(benchmark, row)
         raise
+
+
+def values_at(benchmark: Benchmark[Any, Any, Any], sums: Sums, corpus: Sums) -> dict[str, Any]:
+    """Returns what `Benchmark.values_within` returns; raises BrokenBenchmark, with the line, if it fails."""
+    try:
+        return benchmark.values_within(sums, corpus)
+    except (BrokenBenchmark, *ENVIRONMENT_FAULTS):
+        raise
+    except Exception as error:
+        problem = " ".join(error_with_place(error).split())
+        raise BrokenBenchmark(f"the benchmark {place_of(benchmark)}: values: {problem}") from error
 
 
 def checked_values(benchmark: Benchmark[Any, Any, Any], values: Any) -> dict[str, float | None]:

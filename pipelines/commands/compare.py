@@ -25,7 +25,7 @@ from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.comparison import ComparedSlice, SwapWeights, compare_slice, dependencies
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, units_needed
-from ...metrics.statistics.sum_table import FloatArray
+from ...metrics.statistics.sum_table import FloatArray, values_at
 from ...metrics.statistics.sums import Sums
 from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
@@ -184,7 +184,7 @@ def plan_comparison(
         benchmark,
         baseline=(baseline.run.path, baseline.system),
         candidate=(candidate.run.path, candidate.system),
-        metrics=tuple(benchmark.values(sums)),
+        metrics=tuple(values_at(benchmark, sums, sums)),
         corpora=corpora,
         settings=settings,
         differences=tuple(differences),

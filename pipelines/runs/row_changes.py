@@ -6,6 +6,7 @@ least. The rows are read to count them only if that number is too small to show 
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import json
@@ -17,11 +18,13 @@ import msgspec
 import pyarrow.compute as pc
 
 from ...metrics.benchmark import AnyBenchmark
+from ...metrics.registry import BrokenBenchmark
 from ...metrics.repeats import repeats_of, with_labels
 from ...metrics.statistics.comparison import dependencies
 from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import PairedDifference
 from ...metrics.statistics.slice_names import with_slices
+from ...metrics.statistics.sum_table import values_at
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, exact_statistics, is_one_of, read_rows
@@ -110,16 +113,22 @@ def top_contributors(
     before, after = (_statistics(side, labels, ours.run.configuration, label, sliced) for side in (theirs, ours))
     pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
     changed = {sample_id: pair for sample_id, pair in pairs.items() if pair[0][1] != pair[1][1]}
-    value = benchmark.values_within(sums, corpus).get(metric)
+    value = values_at(benchmark, sums, corpus).get(metric)
     if value is None or not changed:
         return []
     gradient: dict[str, float] = {}
+
+    def value_at(other: Sums) -> float | None:
+        # It may fail, as samples have no such sums.
+        with contextlib.suppress(BrokenBenchmark):
+            return values_at(benchmark, other, corpus).get(metric)
+        return None
 
     def slope(name: str) -> float:
         if name not in gradient:
             # One more of it, or one less if the metric is then undefined.
             steps = ((step, Sums.merged((sums, Sums({name: step * UNITS_PER_ONE})))) for step in (1, -1))
-            moved = ((step, benchmark.values_within(shifted, corpus).get(metric)) for step, shifted in steps)
+            moved = ((step, value_at(shifted)) for step, shifted in steps)
             gradient[name] = next((step * (each - value) for step, each in moved if each is not None), 0.0)
         return gradient[name]
 
@@ -134,7 +143,7 @@ def top_contributors(
     for _, sample_id in heapq.nsmallest(max(count, CANDIDATES), weighed):
         then, now = changed[sample_id]
         undone = {name: -to_units(change) for name, change in _changes(then[1], now[1]).items()}
-        without = benchmark.values_within(Sums.merged((sums, Sums(undone))), corpus).get(metric)
+        without = value_at(Sums.merged((sums, Sums(undone))))
         if without is not None and without != value:
             exact.append(MovedSample(sample_id, value - without, then[0], now[0]))
     return sorted(exact, key=lambda each: (order(each.effect), each.sample_id))[:count]

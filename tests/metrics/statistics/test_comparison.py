@@ -327,6 +327,13 @@ def test_what_depends_on_a_statistic() -> None:
     sums = Sums.of({"samples": 4, "equal": 2, "similarity": 2.5, "nothing": 1})
     alone = {"equal": {"exact_match"}, "nothing": set(), "similarity": {"similarity"}}
     assert comparison.dependencies(TOY, sums) == {**alone, "samples": {"exact_match", "similarity"}}
+
+    class Particular(ToyBenchmark):
+        def values(self, sums: Sums) -> dict[str, float | None]:
+            assert sums["nothing"] == 1, "no samples have such sums"
+            return super().values(sums)
+
+    assert comparison.dependencies(Particular(TOY.options), sums)["nothing"] == {"exact_match", "similarity"}
     # It sees through the larger of two.
     regions = {"detection.regions": 9, "detection.detections": 5, "agreement.location": 4, "prediction.located": 5}
     found = comparison.dependencies(make_benchmark("figure_text"), Sums.of(regions))

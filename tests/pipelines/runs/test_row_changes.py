@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from beamscore.metrics.statistics.paired import PairedDifference
+from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.runs import row_changes
 from beamscore.pipelines.runs.named import SystemRun
 from beamscore.pipelines.runs.row_changes import MovedSample, differing_units, least_differing, top_contributors
@@ -15,6 +16,7 @@ from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import InputProblem
 from tests.finished_runs import SYSTEM, row, write_run
 from tests.runs import evaluate_records
+from tests.toy import ToyBenchmark
 
 CHANGES = {0: "y", 1: "yy", 6: "y", 7: "yyy", 20: "y", 33: "y"}
 """Other texts of some samples; the truth is x, so that longer ones change the similarity too."""
@@ -65,6 +67,12 @@ def test_only_what_a_metric_depends_on_chooses_the_candidates(tmp_path: Path, mo
     before, after, unscored = (SystemRun(run, SYSTEM) for run in runs)
     benchmark = after.run.configuration.benchmark
     monkeypatch.setattr(row_changes, "CANDIDATES", 1)
+
+    def strict(self: ToyBenchmark, sums: Sums, values: Any = ToyBenchmark.values) -> Any:
+        assert sums["similarity"] <= 0.9 * sums["samples"], "the samples have no such sums"
+        return values(self, sums)
+
+    monkeypatch.setattr(ToyBenchmark, "values", strict)
     for count, expected in ((1, {"b": -0.7 / 4}), (3, {"b": -0.7 / 4, "a": -0.01 / 4, "c": 0.8 / 4})):
         samples = top_contributors(benchmark, "similarity", after, before, count=count)
         assert {each.sample_id: each.effect for each in samples} == pytest.approx(expected)
