@@ -32,12 +32,11 @@ from ..transforms.publish import (
     StageBundles,
     StagedFolder,
     encode_json,
-    no_samples,
     quarantine_line,
 )
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
-from ..transforms.rows import EarlierRows, ReusedRows
+from ..transforms.rows import EarlierRows, ReusedRows, encode_table, sample_schema
 from .api.scorer import core_of
 from .config.errors import UsageError
 from .config.gates import check_targets
@@ -203,9 +202,8 @@ def make_result(plan: EvaluationPlan, parts: dict[str, list[Any]]) -> dict[str, 
     samples = run.staged if plan.page else None
     files = result_files(run, plan.run_id, plan.invocation, records, plan.baseline, samples, cards)
     if not names:
-        files[f"samples/samples-{plan.run_id}.parquet"] = no_samples(
-            configuration.benchmark.sample_metric_names(), configuration.columns()
-        )
+        schema = sample_schema(configuration.benchmark.sample_metric_names(), configuration.columns())
+        files[f"samples/samples-{plan.run_id}.parquet"] = encode_table(schema.empty_table())
     return files
 
 

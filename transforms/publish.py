@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 import apache_beam as beam
 import msgspec
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .blocks import at_end
@@ -26,14 +25,6 @@ from .scored import ScoredSample
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 16 << 20
 Owned = Callable[[], contextlib.AbstractContextManager[None]]
-
-
-def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
-    """Returns a Parquet file of samples without rows."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(sample_schema(metrics, slice_columns).empty_table(), sink)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
 
 
 class SampleWriter:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ..metrics.benchmark import SampleScore
 from ..metrics.scoring import CONTENT_COLUMNS, SLICE_PREFIX as SLICE_PREFIX, TEXT_COLUMNS, Outcome, Status
@@ -105,6 +106,14 @@ def _slice_value(row: ScoredSample, number: int) -> str | None:
 def exact_statistics(statistics: Mapping[str, float]) -> bytes:
     """Returns statistics as JSON with every number exact."""
     return _EXACT.encode(statistics)
+
+
+def encode_table(table: Any) -> bytes:
+    """Returns a table as the bytes of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def read_rows(path: str, columns: Sequence[str], where: Any, groups: Sequence[int] | None = None) -> Iterator[Any]:

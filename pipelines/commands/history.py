@@ -14,11 +14,12 @@ import msgspec
 from ...transforms.io.publication import Layout, check_foreign
 from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
+from ...transforms.rows import encode_table
 from ..config.errors import UsageError, as_output_errors, error_line, shown
 from ..config.gates import Gate
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights
-from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
+from ..runs.history_index import HISTORY, index_runs, run_path
 from ..runs.looks import write_looks
 from ..runs.named import age_warnings, below, load_baseline, luck_warnings, named_runs, read_text
 from ..runs.numbers import count_of, fixed

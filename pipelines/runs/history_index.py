@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
@@ -103,14 +102,6 @@ def _files(folder: str) -> Iterator[str]:
         folders[:] = (name for name in folders if name == RUNS or not name.startswith("."))
         below = os.path.relpath(path, folder)
         yield from files if below == "." else (f"{below}/{name}" for name in files)
-
-
-def encode_table(table: Any) -> bytes:
-    """Returns a table as the bytes of a Parquet file."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
 
 
 def _read(folder: str, path: str) -> tuple[str, str, Any] | str:

@@ -21,8 +21,9 @@ from apache_beam.io.filesystems import FileSystems
 from beamscore.transforms.io import publication
 from beamscore.transforms.io.publication import LEASE_S, RUNS, Claim, Layout, LostClaim, Process, find_published
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
-from beamscore.transforms.publish import StageBundles, StagedFolder, no_samples
+from beamscore.transforms.publish import StageBundles, StagedFolder
 from beamscore.transforms.records import InputProblem
+from beamscore.transforms.rows import encode_table, sample_schema
 from tests.faults import Faults, Stopped
 from tests.memory_files import ObjectStore
 from tests.transforms.samples import bundle, problem_of
@@ -353,7 +354,7 @@ def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(
     publication.ask_to_keep(output, "b1", b"how it scores")
     stage(output, "b1", "cut off")
     whole = posixpath.join(publication.run_folder(output, "b1"), "samples/samples-a.parquet")
-    write_file(whole, no_samples((), ()))
+    write_file(whole, encode_table(sample_schema((), ()).empty_table()))
     publication.cancel_run(output, "b1")
     evaluate(output, "c2", "last")
     assert both(output) == "last"
