@@ -58,8 +58,8 @@ _PLAIN_NUMBERS = {float, int}
 class Bootstrap:
     """How many replicates there are, and the seed of their weights."""
 
-    replicates: int = 200
-    seed: int = 0
+    replicates: int
+    seed: int
 
     def unit_hash(self, unit: str) -> int:
         """Returns the 64-bit hash of a sample id or cluster id under the seed."""

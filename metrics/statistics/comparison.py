@@ -42,8 +42,6 @@ RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 class SwapWeights(Bootstrap):
     """Weights of 0 and 1 instead of Poisson weights: in replicate r, whether a unit is swapped."""
 
-    replicates: int = SWAPS
-
     def unit_hash(self, unit: str) -> int:
         """Returns the 64-bit hash of a unit, different from its bootstrap hash under the same seed."""
         return hash_of_text(f"swap:{self.seed}:{unit}")

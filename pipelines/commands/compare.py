@@ -23,7 +23,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
-from ...metrics.statistics.comparison import ComparedSlice, SwapWeights, compare_slice, dependencies
+from ...metrics.statistics.comparison import SWAPS, ComparedSlice, SwapWeights, compare_slice, dependencies
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, units_needed
 from ...metrics.statistics.sum_table import FloatArray, values_at
 from ...metrics.statistics.sums import Sums
@@ -202,7 +202,7 @@ def plan_comparison(
         columns=shared.columns(),
         slices=shared.slice_indexes(),
         bootstrap=Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed),
-        swaps=SwapWeights(seed=settings.bootstrap.seed),
+        swaps=SwapWeights(SWAPS, settings.bootstrap.seed),
         masks={name: sum(bits.get(metric, 0) for metric in metrics) for name, metrics in depending},
         all_metrics=(1 << len(setting.metrics)) - 1,
         units_needed=max(units_needed(settings.bootstrap.confidence), MIN_DIFFERING_UNITS),

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
-from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.bootstrap import BootstrapSums
 from ...transforms.io.publication import beat_from_worker, check_not_replaced
 from ...transforms.io.storage import new_run_id, open_file, output_problems, prepare_output
 from ...transforms.publish import CountCauses, Publish, StagedFolder
@@ -274,8 +274,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
     """Returns the sums of each slice of a system over all runs, by label."""
     totals: dict[str, SliceTotals] = {}
     for run in runs:
-        bootstrap = Bootstrap(run.sums.bootstrap.replicates, run.sums.bootstrap.seed)
-        sums = run.sums.systems[system]
+        bootstrap, sums = run.sums.bootstrap, run.sums.systems[system]
         for label, stored in {"": sums, **sums.slices}.items():
             try:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from ...metrics.scoring import MEASURED, Missing
+from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import fingerprint_text
@@ -218,13 +219,6 @@ class SystemSums(SliceSums, frozen=True, kw_only=True):
         return self.slices.get(label) if label else self
 
 
-class DrawnReplicates(msgspec.Struct, frozen=True):
-    """How the replicates of sums.json were drawn."""
-
-    replicates: int
-    seed: int
-
-
 class RunSums(msgspec.Struct, frozen=True, kw_only=True):
     """sums.json: exact integers in units of 2**-unit_bits, with their replicates in base64."""
 
@@ -232,7 +226,7 @@ class RunSums(msgspec.Struct, frozen=True, kw_only=True):
     unit_bits: int
     benchmark: str
     config: dict[str, Any]
-    bootstrap: DrawnReplicates
+    bootstrap: Bootstrap
     fingerprint: Fingerprint | None = None
     systems: dict[str, SystemSums]
 

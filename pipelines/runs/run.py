@@ -16,6 +16,7 @@ import msgspec
 
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import nearest
+from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import Measured, measure, slices_with_value, spec_or_undeclared
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable, values_of_rows
@@ -40,7 +41,6 @@ from .documents import (
     READABLE_SUMS,
     STATUSES,
     SUMS_FORMAT,
-    DrawnReplicates,
     Fingerprint,
     RunSums,
     SliceSummary,
@@ -197,7 +197,7 @@ class Run:
             causes=causes,
         )
         run.configuration = configuration
-        bootstrap = DrawnReplicates(drawn.replicates, drawn.seed)
+        bootstrap = Bootstrap(drawn.replicates, drawn.seed)
         run.sums = RunSums(format=SUMS_FORMAT, unit_bits=FRACTION_BITS, bootstrap=bootstrap, systems=sums, **common)
         if (places := rank_with_ties(run)) is None:
             return run

@@ -134,7 +134,7 @@ def test_counts_and_sums_are_those_of_a_plain_reading(benchmark: AnyBenchmark, t
         label = f"source={source}"
         documents = (each["slices"][label] if source else each for each in (system, stored))
         own = [(sample_id, score) for sample_id, other, score in expected.scores if source in (None, other)]
-        sums, *replicates = plain_sums(own, Bootstrap(REPLICATES))
+        sums, *replicates = plain_sums(own, Bootstrap(REPLICATES, 0))
         told, kept = documents
         assert own, label
         assert json.dumps(kept["sums"]) == json.dumps(sums.units())

@@ -34,7 +34,7 @@ def loop(corpus: Corpus) -> Cost:
     def work() -> None:
         made.setup()
         with tempfile.TemporaryDirectory() as folder:
-            bootstrap = Bootstrap()
+            bootstrap = Bootstrap(200, 0)
             sums = BootstrapSums(bootstrap)
             predicted = dict(_decoded(corpus.predictions, made.prediction_type))
             truths = _decoded(corpus.ground_truth, made.truth_type)

@@ -6,7 +6,7 @@ import numpy as np
 
 from beamscore.metrics.statistics import comparison
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.comparison import SwapWeights
+from beamscore.metrics.statistics.comparison import SWAPS, SwapWeights
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.paired import paired_interval, units_needed, widened_error
 from beamscore.metrics.statistics.sum_table import FloatArray
@@ -62,7 +62,7 @@ def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Shar
     rng = np.random.default_rng([seed, 3])
     found = []
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
-        weights = weights_of(Bootstrap(REPLICATES, start), units), weights_of(SwapWeights(seed=start), units)
+        weights = weights_of(Bootstrap(REPLICATES, start), units), weights_of(SwapWeights(SWAPS, start), units)
         found += [_alarmed(case, case.drawn(rng, units, 0.0, gain), *weights) for _ in range(CORPORA_PER_DRAW)]
     return Shares(*np.mean(found, axis=0).tolist())
 
@@ -99,7 +99,7 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
     found, size = [], units // slices
     for start in range(seed, seed + corpora):
         if (start - seed) % 50 == 0:
-            swaps = weights_of(SwapWeights(seed=start), size * slices)[1:]
+            swaps = weights_of(SwapWeights(SWAPS, start), size * slices)[1:]
         ease = rng.normal(0, 1, (slices, size, 1))
         sides = []
         for side in range(2):

@@ -15,7 +15,7 @@ import pytest
 
 import beamscore
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.comparison import SwapWeights
+from beamscore.metrics.statistics.comparison import SWAPS, SwapWeights
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
@@ -75,7 +75,7 @@ def _sums(statistics: str) -> Sums:
 
 def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tuple[Any, Any, list[str]]]:
     """Returns by metric its paired difference, its difference under each swap of units, and the units that differ."""
-    bootstrap, bits = Bootstrap(50), SwapWeights()
+    bootstrap, bits = Bootstrap(50, 0), SwapWeights(SWAPS, 0)
     drawn = bootstrap.weights([bootstrap.unit_hash(each["unit"]) for each in before])
     measured = [measure(TOY, Sums(), SumTable.of([sums_of(rows, each) for each in drawn])) for rows in (before, after)]
     pairs, names = list(zip(before, after, strict=True)), ("exact_match", "similarity")

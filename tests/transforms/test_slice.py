@@ -168,7 +168,7 @@ def test_slices_are_counted_in_each_worker_and_over_all(monkeypatch: pytest.Monk
 
     def run(labels: list[str]) -> None:
         keys = [SliceKey(n, Slice(("source",), (each,)) if each else ALL_SAMPLES) for n in (0, 1) for each in labels]
-        items = [(msgspec.msgpack.encode(key), SliceTotals(BootstrapSums(Bootstrap(0)))) for key in keys]
+        items = [(msgspec.msgpack.encode(key), SliceTotals(BootstrapSums(Bootstrap(0, 0)))) for key in keys]
         with beam.Pipeline(runner=FnApiRunner()) as pipeline:
             found = pipeline | beam.Create(items) | ComputeValues(core_of(most=2))
             assert_that(found | beam.Map(lambda each: each.key), equal_to(keys))

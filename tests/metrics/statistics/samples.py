@@ -19,6 +19,6 @@ def added(samples: Iterable[tuple[int, Statistics]], bootstrap: Bootstrap) -> Bo
 
 
 def measured(benchmark: AnyBenchmark, samples: Mapping[str, Statistics], replicates: int = 100) -> Measured:
-    bootstrap = Bootstrap(replicates)
+    bootstrap = Bootstrap(replicates, 0)
     sums = added(((bootstrap.unit_hash(unit), each) for unit, each in samples.items()), bootstrap)
     return measure(benchmark, sums.sums(), sums.table())

@@ -231,7 +231,7 @@ def values(similarities: Sequence[float]) -> dict[str, float]:
 
 
 def compared(units: Units, bits: SwapWeights, differing: int = 9) -> comparison.ComparedSlice:
-    bootstrap = Bootstrap(2)
+    bootstrap = Bootstrap(2, 0)
     first, second = (
         added([(bootstrap.unit_hash(name), statistics(both[side])) for name, *both in units], bootstrap).table()
         for side in (0, 1)

@@ -248,7 +248,7 @@ def test_slices_measured_together_are_those_measured_alone_and_row_by_row(
     drawn: list[list[dict[str, float]]], kinds: str, replicates: int, clustered: bool
 ) -> None:
     """The plain call for each replicate is the oracle; kinds: of the slices in turn that are summed up within."""
-    benchmark, bootstrap, tables = DERIVED(CHART.options), Bootstrap(replicates), []
+    benchmark, bootstrap, tables = DERIVED(CHART.options), Bootstrap(replicates, 0), []
     for part, kind in zip(drawn, itertools.cycle(kinds or " ")):
         within = [(("kind",), (kind,))] * bool(kinds)
         samples = [(n % 3, with_slices(each, within, ["kind"])) for n, each in enumerate(part)]

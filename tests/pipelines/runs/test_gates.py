@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.measured import spec_or_undeclared
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
@@ -60,7 +61,7 @@ def run_of(systems: Mapping[str, Mapping[str, Part]], provenance: Mapping[str, A
     summaries, sums = ({name: _whole(parts, side) for name, parts in systems.items()} for side in (0, 1))
     run = Run("last", documents.Summary(ranking=list(systems), systems=summaries, **known), provenance)
     run.configuration = configuration({})
-    drawn = documents.DrawnReplicates(REPLICATES, 0)
+    drawn = Bootstrap(REPLICATES, 0)
     run.sums = documents.RunSums(format=1, unit_bits=52, benchmark="toy", config=CONFIG, bootstrap=drawn, systems=sums)
     return run
 

@@ -111,16 +111,18 @@ def test_the_coverage_of_a_run_adds_what_was_read_paired_and_scored(read: int, b
     }
 
 
-def test_sums_of_an_earlier_format_are_read_and_those_of_others_refused(tmp_path: Path) -> None:
+def test_sums_of_an_earlier_format_are_read_and_those_of_others_and_damaged_ones_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [row("a", 1.0)])
     document = json.loads((run / "sums.json").read_bytes())
-    for written in range(4):
+    for written in (1, 2):
         write(run / "sums.json", {**document, "format": written})
-        if written in (1, 2):
-            assert Run.read(str(run), sums=True).sums.systems.keys() == {"predictions"}
-        else:
-            with pytest.raises(UsageError, match=f"sums.json.* its format is {written}, not 2: another version wrote"):
-                Run.read(str(run), sums=True)
+        assert Run.read(str(run), sums=True).sums.systems.keys() == {"predictions"}
+    damage: list[tuple[str, Any, str]] = [("format", number, f"is {number}, not 2: another") for number in (0, 3)]
+    damage += [("bootstrap", {name: 7}, "missing required") for name in ("seed", "replicates")]
+    for name, value, told in damage:
+        write(run / "sums.json", {**document, name: value})
+        with pytest.raises(UsageError, match=f"sums.json.* {told}"):
+            Run.read(str(run), sums=True)
 
 
 def run_of(systems: Mapping[str, tuple[int, ...]], replicates: int = 100) -> Run:
