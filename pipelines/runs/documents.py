@@ -214,10 +214,6 @@ class SystemSums(SliceSums, frozen=True, kw_only=True):
     coverage: Coverage
     slices: dict[str, SliceSums]
 
-    def slice(self, label: str) -> SliceSums | None:
-        """Returns the sums of a slice, of all samples if the label is empty; None if it does not exist."""
-        return self.slices.get(label) if label else self
-
 
 class RunSums(msgspec.Struct, frozen=True, kw_only=True):
     """sums.json: exact integers in units of 2**-unit_bits, with their replicates in base64."""

@@ -94,19 +94,14 @@ def top_contributors(
 ) -> list[MovedSample]:
     """Returns the `count` samples that cost a metric of a slice most, then those that improved it most.
 
-    Empty if our run has no such slice.
-
     The effect of a sample is the loss in the metric if its statistics were those of the other run. All samples are
     weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric Estimates of
     Standard Error", Biometrika 68, 1981). The effect of the first CANDIDATES is then computed exactly.
 
-    label: of the slice; empty: all samples. Raises InputProblem if either run has no rows, more than MAX_ROWS, or
-    damaged ones.
+    label: of an existing slice of our run; empty: all samples. Raises InputProblem if either run has no rows, more than
+    MAX_ROWS, or damaged ones.
     """
-    slice_sums = ours.run.slice_sums(ours.system, label)
-    if slice_sums is None:
-        return []
-    corpus, sums = Sums(ours.sums.sums), Sums(slice_sums.sums)
+    corpus, sums = Sums(ours.sums.sums), Sums(ours.run.slice_sums(ours.system, label).sums)
     spec = spec_or_undeclared(type(benchmark), metric)
     sliced = list(dict.fromkeys(column for _, column in spec.sliced))
     labels = repeats_of(corpus)

@@ -305,10 +305,10 @@ class Run:
         """Returns a slice of the summary, all samples if the label is empty; None if it does not exist."""
         return self.systems[system].slice(label) if system in self.systems else None
 
-    def slice_sums(self, system: str, label: str) -> SliceSums | None:
-        """Returns the sums of a slice; None if it does not exist."""
-        system_sums = self.sums.systems.get(system)
-        return None if system_sums is None else system_sums.slice(label)
+    def slice_sums(self, system: str, label: str) -> SliceSums:
+        """Returns the sums of an existing slice: `sums` has the slices of the summary."""
+        system_sums = self.sums.systems[system]
+        return system_sums.slices[label] if label else system_sums
 
     def corpus(self, system: str) -> Sums:
         """Returns the sums of all samples of an existing system."""
@@ -320,8 +320,7 @@ class Run:
         Raises UsageError if they differ from the summary, or if the replicates are damaged.
         """
         sums, summary = self.slice_sums(system, label), self.slice(system, label)
-        if sums is None or summary is None:
-            raise _problem(self.path, SUMS, f"there is no slice {label!r} of {system}")
+        assert summary is not None
         try:
             table = sums.table(self.sums.bootstrap.replicates)
         except ValueError as error:

@@ -56,8 +56,7 @@ def side_of(
         # Of a sample that lacks one of k repeats, nothing is in it.
         samples = round(measured.denominators[metric][0])
         left_out = summary.samples - samples
-    stored = run.slice_sums(system, label)
-    sums = Sums(stored.sums if stored else {})
+    sums = Sums(run.slice_sums(system, label).sums)
     parts = frozenset(_parts(benchmark, metric, measured, sums, run.corpus(system)))
     predictions = run.systems[system].predictions_fingerprint
     whose = run if label else None

@@ -251,7 +251,7 @@ def test_names_in_the_same_order_and_the_number_of_repeats_change_nothing(run: R
         night = SystemRun(Finished.read(str(output)), "predictions")
         before, benchmark = SystemRun(base, "predictions"), base.configuration.benchmark
         found = top_contributors(benchmark, "exact_match", night, before, count=99)
-        found += top_contributors(benchmark, "similarity", before, night, "kind=a", count=99)
+        found += top_contributors(benchmark, "similarity", before, night, "kind=1", count=99)
         moved[name] = [(each.sample_id, round(each.effect, 9)) for each in found if abs(each.effect) > 1e-9]
         differing[name] = [differing_units(*each, ["exact_match"], 99) for each in ((night, before), (before, night))]
         if name != "many":
