@@ -40,15 +40,15 @@ REGROUPED = "regrouped"
 class ComparePlan:
     """How to compare.
 
-    columns, slices: the columns that any slice needs, and those of each slice as indexes into them. masks: for each
-    statistic the set of metrics that change with it, a bit each; `all_metrics` for one not in it. units_needed: up to
-    how many differing units are counted. changes: what is reported of samples that changed. sliced: the columns whose
-    slices are summed up among all samples too. repeats: the labels of those of the baseline and of the candidate, which
-    get the labels of the baseline.
+    columns, slices: the columns that any slice needs, and those of each slice. masks: for each statistic the set of
+    metrics that change with it, a bit each; `all_metrics` for one not in it. units_needed: up to how many differing
+    units are counted. changes: what is reported of samples that changed. sliced: the columns whose slices are summed up
+    among all samples too. repeats: the labels of those of the baseline and of the candidate, which get the labels of
+    the baseline.
     """
 
     columns: tuple[str, ...]
-    slices: tuple[tuple[int, ...], ...]
+    slices: tuple[tuple[str, ...], ...]
     bootstrap: Bootstrap
     swaps: SwapWeights
     masks: Mapping[str, int]
@@ -171,8 +171,8 @@ class CompareBuckets(beam.DoFn):
 
     def _compare(self, before: SampleRow, after: SampleRow) -> None:
         plan = self._plan
-        values = [None if text is None else json.loads(text) for text in before.slice_values]
-        slices = slices_of(plan.columns, plan.slices, values)
+        values = (None if text is None else json.loads(text) for text in before.slice_values)
+        slices = slices_of(plan.slices, dict(zip(plan.columns, values, strict=True)))
         old, new, mask = _statistics(before, after, plan, slices)
         hashes = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
         for label in ("", *(each.label for each in slices)):

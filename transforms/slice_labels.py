@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -44,12 +44,12 @@ ALL_SAMPLES = Slice()
 class Slicing:
     """How a run slices.
 
-    columns: the columns that any slice needs. slices: the columns of each slice, as indexes into `columns`. most: how
-    many slices a sample may belong to.
+    columns: the columns that any slice needs. slices: the columns of each slice. most: how many slices a sample may
+    belong to.
     """
 
     columns: tuple[str, ...] = ()
-    slices: tuple[tuple[int, ...], ...] = ()
+    slices: tuple[tuple[str, ...], ...] = ()
     most: int = MAX_SLICES_PER_SAMPLE
 
     def of(self, values: Sequence[Any]) -> tuple[Slice, ...]:
@@ -57,29 +57,28 @@ class Slicing:
 
         Raises ValueError, naming the columns that hold lists, if there are too many.
         """
-        sizes = [len(value) if isinstance(value, list) else 1 for value in values]
-        count = sum(math.prod(sizes[column] for column in each) for each in self.slices)
+        cells = dict(zip(self.columns, values, strict=True))
+        sizes = {column: len(value) for column, value in cells.items() if isinstance(value, list)}
+        count = sum(math.prod(sizes.get(column, 1) for column in each) for each in self.slices)
         if count > self.most:
-            used = dict.fromkeys(column for each in self.slices for column in each)
-            lists = [f"{self.columns[column]} ({sizes[column]})" for column in used if isinstance(values[column], list)]
+            lists = [f"{column} ({size})" for column, size in sizes.items()]
             raise ValueError(
                 f"the columns {', '.join(lists)} put the sample into {count} slices, more than the {self.most} of "
                 "limits.slices_per_sample; shorten the lists, slice by fewer columns, or raise the limit"
             )
-        return slices_of(self.columns, self.slices, values)
+        return slices_of(self.slices, cells)
 
 
-def slices_of(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any]) -> tuple[Slice, ...]:
-    """Returns the slices that a sample with these column values belongs to, each once.
+def slices_of(slices: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> tuple[Slice, ...]:
+    """Returns the slices that a sample with these values of the columns belongs to, each once.
 
-    A list puts the sample into the slice of each of its members, an empty list into none; a column that is absent or
-    null has the value `null`.
+    slices: the columns of each slice. A list puts the sample into the slice of each of its members, an empty list into
+    none; a column that is absent or null has the value `null`.
     """
     unique: dict[Slice, None] = {}
-    for slice_columns in slices:
-        names = tuple(columns[column] for column in slice_columns)
-        members = [_members(values[column]) for column in slice_columns]
-        unique.update(dict.fromkeys(Slice(names, each) for each in itertools.product(*members)))
+    for columns in slices:
+        members = [_members(values[column]) for column in columns]
+        unique.update(dict.fromkeys(Slice(columns, each) for each in itertools.product(*members)))
     return tuple(unique)
 
 

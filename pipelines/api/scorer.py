@@ -85,7 +85,7 @@ _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: ReusedRows | None = None) -> EvaluationCore:
     """Returns the core for a configuration and the names of the systems."""
     settings, drawn = configuration.settings, configuration.settings.bootstrap
-    slicing = Slicing(configuration.columns(), configuration.slice_indexes(), settings.limits.slices_per_sample)
+    slicing = Slicing(configuration.columns(), configuration.slice_columns(), settings.limits.slices_per_sample)
     scoring = ScoringPlan(
         configuration.benchmark, settings.missing, systems, settings.cluster, slicing, reuse, settings.repeats
     )

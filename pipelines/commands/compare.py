@@ -200,7 +200,7 @@ def plan_comparison(
     main = benchmark.sample_metric_names().index(benchmark.main_sample_metric().name)
     compare = ComparePlan(
         columns=shared.columns(),
-        slices=shared.slice_indexes(),
+        slices=shared.slice_columns(),
         bootstrap=Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed),
         swaps=SwapWeights(SWAPS, settings.bootstrap.seed),
         masks={name: sum(bits.get(metric, 0) for metric in metrics) for name, metrics in depending},

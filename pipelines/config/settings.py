@@ -135,14 +135,9 @@ class Configuration:
             fields = {**sides.get(PREDICTION_FIELDS, {}), **sides.get(system, {})}
         return FieldMap.of(fields, self.settings.sample_id_type == "any", unscored)
 
-    def slice_columns(self) -> list[tuple[str, ...]]:
+    def slice_columns(self) -> tuple[tuple[str, ...], ...]:
         """Returns the columns of each slice."""
-        return [tuple(part.strip() for part in each.split(",")) for each in self.settings.slices]
-
-    def slice_indexes(self) -> tuple[tuple[int, ...], ...]:
-        """Returns the columns of each slice, as indexes into `columns()`."""
-        columns = self.columns()
-        return tuple(tuple(columns.index(column) for column in each) for each in self.slice_columns())
+        return tuple(tuple(part.strip() for part in each.split(",")) for each in self.settings.slices)
 
     def columns(self) -> tuple[str, ...]:
         """Returns the columns that any slice needs, each once."""

@@ -170,12 +170,13 @@ def _statistics(
     `with_slices`. configuration: that of the run which has the slice.
     """
     own = repeats_of(Sums(side.sums.sums))
-    names, slices = (configuration.columns(), configuration.slice_indexes()) if label or sliced else ((), ())
+    names, slices = (configuration.columns(), configuration.slice_columns()) if label or sliced else ((), ())
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
 
     def in_slice() -> Iterator[tuple[str, str, str]]:
         for sample_id, status, statistics, *cells in _rows(side, columns):
-            found = slices_of(names, slices, [None if cell is None else json.loads(cell) for cell in cells])
+            values = (None if cell is None else json.loads(cell) for cell in cells)
+            found = slices_of(slices, dict(zip(names, values, strict=True)))
             if label and label not in [each.label for each in found]:
                 continue
             text = _relabeled(labels, own, statistics)

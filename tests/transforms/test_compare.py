@@ -23,7 +23,7 @@ from tests.transforms.samples import bundle, encoded, problem_of
 
 # `hit` is of the first metric, `n` of both.
 PLAN = ComparePlan(
-    *(("kind",), ((0,),), Bootstrap(4, seed=1), SwapWeights(4, seed=1)),
+    *(("kind",), (("kind",),), Bootstrap(4, seed=1), SwapWeights(4, seed=1)),
     *({"hit": 0b01}, 0b11, 2, ChangePlan((MetricSpec("score", "", main=1),), 0, 0.1, 9)),
 )
 CELLS = st.tuples(st.sampled_from([None, '"a"', '["a","b"]']))

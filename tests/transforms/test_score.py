@@ -62,7 +62,7 @@ def score(
     samples: Sequence[PairedSample], columns: tuple[str, ...] = (), benchmark: ToyBenchmark | None = None, **plan: Any
 ) -> tuple[list[ScoredSample], list[Quarantined]]:
     """Scores a batch; returns its rows and its quarantine."""
-    slicing = Slicing(columns, tuple((index,) for index in range(len(columns))))
+    slicing = Slicing(columns, tuple((column,) for column in columns))
     plan = {"missing": "wrong", "names": ("ours",), "slicing": slicing, **plan}
     do_fn = ScoreBatch(ScoringPlan(benchmark or RecordingBenchmark(Options()), **plan))
     do_fn.setup()
@@ -235,7 +235,7 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
     tags = ["x", "y", "z"]
     good = sample("a", {"text": "x", "tags": tags, "kinds": [1, 2]}, "x")
     bad = sample("b", {"text": "x", "tags": tags, "kinds": [1, 2, 3]}, "x")
-    scored, entries = score([good, bad], slicing=Slicing(("tags", "kinds"), ((0, 1),), 6))
+    scored, entries = score([good, bad], slicing=Slicing(("tags", "kinds"), (("tags", "kinds"),), 6))
     causes = [("ground_truth", "b", "invalid"), ("ours", "b", "unmatched")]
     assert [(entry.side, entry.sample_id, entry.cause) for entry in entries] == causes
     assert entries[0].error.startswith("the columns tags (3), kinds (3) put the sample into 9 slices, more than the 6")

@@ -30,7 +30,7 @@ from tests.transforms.samples import bundle
 @pytest.mark.parametrize(
     ("values", "slices", "labels"),
     [
-        *(([value], [[0]], [f"c={label}" for label in labels]) for value, labels in [
+        *(([value], ["c"], [f"c={label}" for label in labels]) for value, labels in [
             ("", [""]),
             ("été ☂", ["été ☂"]),
             ("C:\\x,b=y", ["C:\\\\x\\,b=y"]),
@@ -46,14 +46,14 @@ from tests.transforms.samples import bundle
             ({"b": 1, "a": "é"}, ['{"a": "é"\\, "b": 1}']),
         ]),
         # Crossed columns have every combination.
-        (["web", ["x", "y"]], [[0, 1]], ["c=web,d=x", "c=web,d=y"]),
-        ([["x", "y"], None], [[0, 1]], ["c=x,d=null", "c=y,d=null"]),
-        (["web", []], [[0, 1], [0], [0]], ["c=web"]),
-        ([["x", "y"]], [[0, 0]], ["c=x,c=x", "c=x,c=y", "c=y,c=x", "c=y,c=y"]),
+        (["web", ["x", "y"]], ["cd"], ["c=web,d=x", "c=web,d=y"]),
+        ([["x", "y"], None], ["cd"], ["c=x,d=null", "c=y,d=null"]),
+        (["web", []], ["cd", "c", "c"], ["c=web"]),
+        ([["x", "y"]], ["cc"], ["c=x,c=x", "c=x,c=y", "c=y,c=x", "c=y,c=y"]),
     ],
 )  # fmt: skip
-def test_the_labels_of_a_sample(values: list[Any], slices: list[list[int]], labels: list[str]) -> None:
-    assert [each.label for each in slices_of(["c", "d"], slices, values)] == labels
+def test_the_labels_of_a_sample(values: list[Any], slices: list[str], labels: list[str]) -> None:
+    assert [each.label for each in slices_of(map(tuple, slices), dict(zip("cd", values, strict=False)))] == labels
 
 
 NAMES = st.text("a=,\\b", max_size=4)
@@ -64,18 +64,15 @@ CELLS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3)
 @given(CELLS, CELLS)
 @example([("a=b", "c")], [("a", "b=c")])
 def test_a_label_tells_its_columns_and_values(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> None:
-    labels = [
-        slices_of([column for column, _ in each], [range(len(each))], [value for _, value in each])[0].label
-        for each in (first, second)
-    ]
+    labels = [Slice(*zip(*each, strict=True)).label for each in (first, second)]
     assert (labels[0] == labels[1]) == (first == second)
 
 
 def test_too_many_slices_of_one_sample_are_told_before_they_are_made_and_long_values_stay_apart() -> None:
     values = [list(range(10_000)), list(range(10_000)), "x"]
-    assert len(Slicing(("a", "b", "c"), ((0,), (2,)), 10_001).of(values)) == 10_001
+    assert len(Slicing(("a", "b", "c"), (("a",), ("c",)), 10_001).of(values)) == 10_001
     with pytest.raises(ValueError, match=r"the columns a \(10000\), b \(10000\) put the sample into 100010000 slices"):
-        Slicing(("a", "b", "c"), ((0, 1), (2, 0)), 1000).of(values)
+        Slicing(("a", "b", "c"), (("a", "b"), ("c", "a")), 1000).of(values)
     assert Slicing((), (), 1).of(()) == ()
     start = "x" * 200
     # The first 4 bytes of the BLAKE2b of the whole.
@@ -89,7 +86,7 @@ def sample_of(sample_id: str, slices: tuple[Slice, ...] = (), system: int = 0, *
 
 
 def core_of(replicates: int = 0, most: int = 100) -> EvaluationCore:
-    plan = ScoringPlan(TOY, "wrong", ("ours",), slicing=Slicing(("source", "tags"), ((0,), (1,))))
+    plan = ScoringPlan(TOY, "wrong", ("ours",), slicing=Slicing(("source", "tags"), (("source",), ("tags",))))
     return EvaluationCore(plan, Bootstrap(replicates, seed=1), 0.9, most)
 
 
