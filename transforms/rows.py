@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from ..metrics.benchmark import SampleScore
 from ..metrics.scoring import CONTENT_COLUMNS, SLICE_PREFIX as SLICE_PREFIX, TEXT_COLUMNS, Outcome, Status
 from .hashes import row_hash
-from .io.storage import open_file
+from .io.storage import open_file, reason_of
 from .records import EARLIER_ROWS, MSGPACK, REUSED_ROWS, Encoding, InputProblem
 from .scored import WITHOUT_FIELDS, DecodedSample, PairedSample, ScoredSample
 
@@ -152,8 +152,9 @@ def opened(path: str, groups: Sequence[int] | None = None) -> Iterator[Any]:
         with open_file(path) as stream:
             yield parquet.make_fragment(pa.PythonFile(stream, mode="r"), row_groups=groups)
     except (OSError, pa.ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputProblem(f"{path}: the rows of the run cannot be read ({reason}); evaluate again") from error
+        raise InputProblem(
+            f"{path}: the rows of the run cannot be read ({reason_of(error)}); evaluate again"
+        ) from error
 
 
 def _check_columns(path: str, columns: Sequence[str], schema: Any) -> None:

@@ -31,10 +31,10 @@ from ...transforms.io.publication import (
     owned_output,
 )
 from ...transforms.io.record_files import Columns, WriteRecords
-from ...transforms.io.storage import exists, open_file
+from ...transforms.io.storage import exists, open_file, reason_of
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import InputProblem, Quarantined, printable
-from ..config.errors import UsageError, as_input_errors, error_line
+from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
 from ..runners import launch
 from ..runs.numbers import count_of
@@ -174,7 +174,7 @@ def read_quarantine(path: str) -> Iterator[Quarantined]:
             for line in stream:
                 yield msgspec.json.decode(line, type=Quarantined)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputProblem(f"{path}: cannot be read as a file of a finished run: {error_line(error)}") from error
+        raise InputProblem(f"{path}: cannot be read as a file of a finished run: {reason_of(error)}") from error
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

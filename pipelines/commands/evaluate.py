@@ -22,7 +22,7 @@ from ...transforms.io.publication import (
     kept_runs,
     remove_kept,
 )
-from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
+from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, reason_of, write_probe
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
 from ...transforms.repeats import REPEAT, Repeats, score_batch
@@ -30,7 +30,7 @@ from ...transforms.rows import ReusedRows
 from ...transforms.scored import BatchDecoder, PairedSample
 from ...transforms.totals import ComputedSlice, PartialSums, SliceKey, slice_results
 from ..api.scorer import core_of
-from ..config.errors import UsageError, as_input_errors, error_line
+from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
 from ..inputs.inputs import Inputs
@@ -154,7 +154,7 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
         try:
             reasons = differences(signature, msgspec.json.decode(run.start, type=RunSignature), REUSED)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            reasons = [error_line(error)]
+            reasons = [reason_of(error)]
         if reasons:
             warn([f"nothing is taken from the interrupted run {run.run_id}: {reasons[0]}"])
         else:

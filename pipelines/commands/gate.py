@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from ...transforms.io.publication import files_of_result
-from ...transforms.io.storage import delete_files, exists, is_on_disk, place_of, read_bytes, write_file
+from ...transforms.io.storage import delete_files, exists, is_on_disk, place_of, read_bytes, reason_of, write_file
 from ...transforms.records import InputProblem, printable
 from ..config import settings
-from ..config.errors import UsageError, as_input_errors, as_output_errors, error_line
+from ..config.errors import UsageError, as_input_errors, as_output_errors
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..export.verdicts import junit, markdown
@@ -210,7 +210,7 @@ class JudgedRun:
                 warn(too_many_looks(self.configuration.settings.gates, looks, self.baseline.path))
             except (OSError, ValueError) as error:
                 path = looks_path(parsed.baseline)
-                warn([f"{path}: the runs judged since the baseline was blessed cannot be counted: {error_line(error)}"])
+                warn([f"{path}: the runs judged since the baseline was blessed cannot be counted: {reason_of(error)}"])
         if self.failures or decision.failures:
             return FAILED
         return INCONCLUSIVE if decision.inconclusive else DONE

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from ...transforms.io.publication import Layout, check_foreign
-from ...transforms.io.storage import delete_files, exists, write_file
+from ...transforms.io.storage import delete_files, exists, reason_of, write_file
 from ...transforms.records import printable
 from ...transforms.rows import encode_table
-from ..config.errors import UsageError, as_output_errors, error_line, shown
+from ..config.errors import UsageError, as_output_errors, shown
 from ..config.gates import Gate
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights
@@ -145,7 +145,7 @@ def _blessed(folder: str, series: Iterable[History]) -> Run | None:
     except UsageError as error:
         warn([str(error)])
     except (OSError, ValueError) as error:
-        warn([f"{path}: {error_line(error)}"])
+        warn([f"{path}: {reason_of(error)}"])
     else:
         warn(age_warnings(blessed, _gates(folder, series, blessed.summary.benchmark)))
         return blessed

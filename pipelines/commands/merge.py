@@ -24,14 +24,14 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import BootstrapSums
 from ...transforms.io.publication import beat_from_worker, check_not_replaced
-from ...transforms.io.storage import new_run_id, open_file, output_problems, prepare_output
+from ...transforms.io.storage import new_run_id, open_file, output_problems, prepare_output, reason_of
 from ...transforms.publish import CountCauses, Publish, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, printable
 from ...transforms.rows import read_rows
 from ...transforms.scored import WITHOUT_FIELDS, Worst
 from ...transforms.totals import ComputedSlice, SliceKey, SliceTotals, slice_results
 from ..config import settings
-from ..config.errors import UsageError, error_line
+from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import result_files
 from ..inputs.mismatch import without_values
@@ -284,7 +284,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(
-                    f"{run.path}/sums.json: the sums of {system} are damaged: {error_line(error)}"
+                    f"{run.path}/sums.json: the sums of {system} are damaged: {reason_of(error)}"
                 ) from error
     return totals
 

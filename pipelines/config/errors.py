@@ -9,6 +9,7 @@ from typing import Any
 
 from ...metrics.common.text import truncated
 from ...metrics.registry import BrokenBenchmark
+from ...transforms.io.storage import reason_of
 from ...transforms.records import InputProblem, printable
 
 _BROKEN = f"{BrokenBenchmark.__name__}:"
@@ -52,12 +53,7 @@ def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise UsageError(f"{output}: cannot be written: {error_line(error)}{hint}") from error
-
-
-def error_line(error: BaseException) -> str:
-    """Returns the message of an error as one line of at most 200 characters."""
-    return " ".join(str(error).split())[:200]
+        raise UsageError(f"{output}: cannot be written: {reason_of(error)}{hint}") from error
 
 
 def not_positive(value: Any) -> str:

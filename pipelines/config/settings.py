@@ -18,9 +18,9 @@ from ...metrics.benchmark import Benchmark, record_fields
 from ...metrics.common.text import ALIKE, RELATED, nearest, truncated
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import SAMPLE_ID, FieldMap
-from ...transforms.io.storage import read_bytes
+from ...transforms.io.storage import read_bytes, reason_of
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
-from .errors import UsageError, error_line, shown
+from .errors import UsageError, shown
 from .gates import SYSTEM_NAME, Gate, Inconclusive, SystemName, check_gates, split_override
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
@@ -294,7 +294,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
-            f"{path}: the configuration cannot be read ({error_line(error)}); "
+            f"{path}: the configuration cannot be read ({reason_of(error)}); "
             f"give a YAML file, FILE.py:CLASS, or one of {known}{nearest(path, benchmark_names())}"
         ) from error
     except yaml.YAMLError as error:
@@ -336,7 +336,7 @@ def load_yaml(text: bytes | str) -> Any:
 
 def _yaml_problem(error: yaml.YAMLError) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return error_line(error)
+        return reason_of(error)
     mark, reason = error.problem_mark, ", ".join(filter(None, (error.context, error.problem)))
     return f"line {mark.line + 1}, column {mark.column + 1}: {' '.join(reason.split())[:200]}"
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...transforms.io.publication import Published
-from ...transforms.io.storage import open_file
-from ..config.errors import UsageError, error_line
+from ...transforms.io.storage import open_file, reason_of
+from ..config.errors import UsageError
 from ..runs.documents import gates_passed
 from ..runs.provenance import seconds
 from ..runs.run import Run
@@ -40,7 +40,7 @@ def log_run(run: Run, system: str, tracking_uri: str | None, experiment: str | N
         from mlflow.entities import Metric, Param
         from mlflow.exceptions import MlflowException
     except ImportError as error:
-        problem = f"--to mlflow: MLflow cannot be imported ({error_line(error)})"
+        problem = f"--to mlflow: MLflow cannot be imported ({reason_of(error)})"
         raise UsageError(f"{problem}; pip install 'beamscore[mlflow]'") from error
     started, ended = (
         round(seconds(run.provenance[name]) * 1000) if name in run.provenance else None for name in ("started", "ended")
@@ -63,7 +63,7 @@ def log_run(run: Run, system: str, tracking_uri: str | None, experiment: str | N
             raise
         client.set_terminated(run_id, "FINISHED", ended)
     except (MlflowException, OSError) as error:
-        raise UsageError(f"--to mlflow: {error_line(error)}") from error
+        raise UsageError(f"--to mlflow: {reason_of(error)}") from error
     return run_id
 
 
@@ -78,7 +78,7 @@ def log_offline(run: Run, system: str, folder: str, project: str | None) -> str:
     try:
         import wandb
     except ImportError as error:
-        problem = f"--to wandb: W&B cannot be imported ({error_line(error)})"
+        problem = f"--to wandb: W&B cannot be imported ({reason_of(error)})"
         raise UsageError(f"{problem}; pip install 'beamscore[wandb]'") from error
     settings = wandb.Settings(silent=True, console="off", disable_code=True, disable_git=True, x_disable_meta=True)
     try:
@@ -93,7 +93,7 @@ def log_offline(run: Run, system: str, folder: str, project: str | None) -> str:
         logged.summary.update(metrics(run, system))
         logged.finish()
     except (wandb.Error, OSError) as error:
-        raise UsageError(f"--to wandb: {error_line(error)}") from error
+        raise UsageError(f"--to wandb: {reason_of(error)}") from error
     return str(logged.settings.sync_dir)
 
 

@@ -11,9 +11,10 @@ import msgspec
 import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark
+from ...transforms.io.storage import reason_of
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
 from ...transforms.sample_changes import RUN_SIDES
-from ..config.errors import UsageError, error_line
+from ..config.errors import UsageError
 from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
@@ -68,7 +69,7 @@ def plan_page(
     try:
         return replace(page, inputs=_inputs((baseline, candidate)) if count else None)
     except (UsageError, InputProblem, OSError, ValueError) as error:
-        return replace(page, no_records=f"The inputs are not read: {error_line(error)}")
+        return replace(page, no_records=f"The inputs are not read: {reason_of(error)}")
 
 
 def _inputs(sides: Sequence[SystemRun]) -> Inputs:

@@ -29,8 +29,9 @@ from ...transforms.beam_internals import (
     worker_environment,
 )
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
+from ...transforms.io.storage import reason_of
 from ...transforms.process import one_blas_thread, quiet_root_logger, temporary_folder
-from ..config.errors import UsageError, as_input_errors, error_line
+from ..config.errors import UsageError, as_input_errors
 from .lifetime import remove_folder, stop_if_worker_ends, worker_command
 from .reachable import cancel_job, check_addresses, check_reachable
 
@@ -202,7 +203,7 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
             name = runner_name(options)
             if name not in START_SERVERS:
                 raise
-            raise UsageError(f"--runner {name}: {error_line(error).split('. ')[0]}; {_START}") from error
+            raise UsageError(f"--runner {name}: {reason_of(error).split('. ')[0]}; {_START}") from error
 
 
 START_SERVERS = ("FlinkRunner", "SparkRunner", "KafkaStreamsRunner", "PrismRunner", "PortableRunner")
@@ -220,7 +221,7 @@ def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pi
         runner = local_runner(options, environment) if is_local(options) else None
         return beam.Pipeline(runner=runner, options=options)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"--runner {runner_name(options)}: {error_line(error)}") from error
+        raise UsageError(f"--runner {runner_name(options)}: {reason_of(error)}") from error
 
 
 def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:

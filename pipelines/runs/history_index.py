@@ -16,7 +16,7 @@ from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree, reason_of
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
-from ..config.errors import UsageError, error_line
+from ..config.errors import UsageError
 from .causes import unscored_of
 from .differences import file_versions, scoring_hash
 from .documents import WORST_LAST, gate_word, worst_verdict
@@ -117,13 +117,13 @@ def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
     try:
         benchmark_class(run.benchmark)
     except BrokenBenchmark as error:
-        return f"{run.path}: {error_line(error)}"
+        return f"{run.path}: {reason_of(error)}"
     try:
         started = run.provenance["started"]
         seconds(started)
         return started, run.run_id, pa.Table.from_pylist(list(_rows(run, path)), SCHEMA)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        return f"{run.path}: this is no run that can be read: {error_line(error)}"
+        return f"{run.path}: this is no run that can be read: {reason_of(error)}"
 
 
 def _written(folder: str, run: str) -> float:

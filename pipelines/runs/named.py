@@ -16,8 +16,8 @@ import msgspec
 from ...metrics.statistics.intervals import ROUNDING, t_quantile
 from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import paired_differences
-from ...transforms.io.storage import read_bytes
-from ..config.errors import UsageError, error_line
+from ...transforms.io.storage import read_bytes, reason_of
+from ..config.errors import UsageError
 from ..config.gates import BASELINE, Gate
 from .causes import DAMAGED_COVERAGE, unscored_of
 from .differences import PAIRED, differences
@@ -136,7 +136,7 @@ def read_text(file: str) -> str:
     try:
         return read_bytes(file, MAX_BLESSED_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: cannot be read: {error_line(error)}") from error
+        raise UsageError(f"{file}: cannot be read: {reason_of(error)}") from error
 
 
 def named_runs(file: str, text: str) -> list[str]:

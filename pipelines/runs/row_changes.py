@@ -26,10 +26,10 @@ from ...metrics.statistics.paired import PairedDifference
 from ...metrics.statistics.slice_names import with_slices
 from ...metrics.statistics.sum_table import values_at
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
+from ...transforms.io.storage import reason_of
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, exact_statistics, is_one_of, read_rows
 from ...transforms.slice_labels import slices_of
-from ..config.errors import error_line
 from ..config.settings import Configuration
 from .named import SystemRun
 
@@ -187,7 +187,7 @@ def _statistics(
     try:
         return {sample_id: (status, statistics) for sample_id, status, statistics in _at_most(side, in_slice())}
     except ValueError as error:
-        raise InputProblem(f"{side.run.path}: the rows of the run cannot be read ({error_line(error)})") from error
+        raise InputProblem(f"{side.run.path}: the rows of the run cannot be read ({reason_of(error)})") from error
 
 
 def _rows(side: SystemRun, columns: Sequence[str], where: Any = None) -> Iterator[tuple[Any, ...]]:

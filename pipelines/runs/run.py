@@ -33,7 +33,7 @@ from ...transforms.scored import WITHOUT_FIELDS, Worst
 from ...transforms.slice_labels import Slice
 from ...transforms.totals import ComputedSlice, SliceKey, truth_count
 from ..config import settings
-from ..config.errors import UsageError, error_line
+from ..config.errors import UsageError
 from ..config.settings import Configuration, of_system, predictions_of
 from ..inputs.mismatch import without_values
 from .differences import SCORED_ALIKE, RunSignature, differences, file_versions, signature
@@ -324,7 +324,7 @@ class Run:
         try:
             table = sums.table(self.sums.bootstrap.replicates)
         except ValueError as error:
-            raise _problem(self.path, SUMS, error_line(error)) from error
+            raise _problem(self.path, SUMS, reason_of(error)) from error
         configuration, corpus = self.configuration, self.corpus(system)
         clustered = configuration.settings.cluster is not None
         measured = measure(configuration.benchmark, corpus, table, clustered)
@@ -379,7 +379,7 @@ def _decoded(path: str, published: Published, name: str, kind: type[_Document]) 
     try:
         return msgspec.json.decode(published.read(name), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise _problem(path, name, error_line(error)) from error
+        raise _problem(path, name, reason_of(error)) from error
 
 
 def _problem(path: str, name: str, reason: str) -> UsageError:
