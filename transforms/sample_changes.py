@@ -155,7 +155,6 @@ def merged_counts(parts: Sequence[tuple[str, Mapping[str, int]]]) -> dict[str, d
 
 
 ROWS_SHOWN = 20
-BYTES_IN_MEMORY = 8 << 20
 
 
 class WriteChanges(beam.PTransform):
@@ -186,7 +185,7 @@ class WriteChanges(beam.PTransform):
         name = self._folder.new_name(".jsonl")
         with (
             output_problems(self._folder.output),
-            sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
+            sorted_on_disk(items) as ordered,
             self._folder.create(name) as lines,
         ):
             for _, row in itertools.islice(ordered, self._most):
