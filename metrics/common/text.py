@@ -58,6 +58,13 @@ def truncated(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
+def some_of(names: Iterable[str], most: int) -> str:
+    """Returns the first names, and how many more there are: `a, b and 17 more`."""
+    named = list(names)
+    more = len(named) - most
+    return ", ".join(named[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def quoted(text: str) -> str:
     r"""Returns `text` between quotes as `repr` does, but with each backslash once: it is read by people.
 

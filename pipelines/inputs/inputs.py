@@ -11,11 +11,11 @@ from itertools import chain
 import apache_beam as beam
 
 from ...metrics.benchmark import record_fields, text_fields
-from ...metrics.common.text import nearest
+from ...metrics.common.text import nearest, some_of
 from ...transforms.blocks import bucket_count
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import SourceFile, match_files, split_file
-from ...transforms.io.readers import RecordLimits, known_fields, listed, read_part
+from ...transforms.io.readers import NAMES_LISTED, RecordLimits, known_fields, read_part
 from ...transforms.pictures import folder_problem
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords, checked_record
 from ...transforms.records import GROUND_TRUTH, InputProblem, RecordEncoder
@@ -143,7 +143,7 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
             known |= preview([file], inputs.columns[GROUND_TRUTH], inputs.limits).fields
             return tuple(
                 f"the first ground-truth records have no column {column}{nearest(column, list(known))}, "
-                f"only {listed(known)}{mapped.dotted(known)}"
+                f"only {some_of(known, NAMES_LISTED)}{mapped.dotted(known)}"
                 for column in missing
                 if known and column not in known
             )

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from ...metrics.benchmark import record_fields
-from ...metrics.common.text import ALIKE, nearest, truncated
+from ...metrics.common.text import ALIKE, nearest, some_of, truncated
 from ...metrics.registry import usable_benchmarks
 from ...transforms.io.field_map import FieldMap, KeyOnly
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
@@ -198,11 +198,9 @@ def _hint(names: Mapping[str, int], fields: Iterable[str], name: str) -> str:
     return "; name them under fields in the configuration"
 
 
-def shown_names(names: Collection[str]) -> str:
+def shown_names(names: Iterable[str]) -> str:
     """Returns the first few names of unknown origin, and how many more there are."""
-    more = len(names) - NAMES_SHOWN
-    first = ", ".join(shown_name(name) for name in itertools.islice(names, NAMES_SHOWN))
-    return f"{first} and {more:,} more" if more > 0 else first
+    return some_of(map(shown_name, names), NAMES_SHOWN)
 
 
 def shown_name(name: str) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ...metrics.benchmark import AnyBenchmark
+from ...metrics.common.text import some_of
 from ...metrics.repeats import REPEATS
 from ...metrics.statistics.measured import spec_or_undeclared
 from ...metrics.statistics.paired import (
@@ -35,7 +36,6 @@ from ..runs.run import PAGE, Run
 from ..runs.sides import attributable_shift, side_of
 from .document import Compared, Difference, Measured, Metric
 from .judgement import difference_word
-from .text import some_of
 
 MAX_SLICES = 500
 """At most so many slices of a system are compared, the first by name: each computes all replicates of both runs."""

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark
+from ...metrics.common.text import some_of
 from ...transforms.io.storage import reason_of
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
 from ...transforms.sample_changes import RUN_SIDES
@@ -29,7 +30,7 @@ from .judgement import by_evidence, difference_word, judge_difference, lead_firs
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
 from .tables import DETECTABLE, compared_table, slice_blocks
-from .text import MAX_ID_LENGTH, distinct_line, some_of
+from .text import MAX_ID_LENGTH, distinct_line
 
 PAGE = "comparison.html"
 MAX_INPUT_BYTES = 16 << 30

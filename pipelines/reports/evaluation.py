@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark, MetricSpec, Table
+from ...metrics.common.text import some_of
 from ...metrics.statistics.intervals import METHODS
 from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows, sample_schema
@@ -31,7 +32,7 @@ from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
 from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, page_rows, sort_worst_first
-from .text import MAX_ID_LENGTH, distinct_line, some_of
+from .text import MAX_ID_LENGTH, distinct_line
 
 FILES_NAMED = 5
 MAX_OPEN_TABLES = 4

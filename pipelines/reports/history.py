@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
+from ...metrics.common.text import some_of
 from ...transforms.rows import is_one_of
 from ..config.errors import UsageError
 from ..runs.documents import GateVerdict
@@ -26,7 +27,7 @@ from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of
 from .tables import compared_table
-from .text import distinct_line, one_line, some_of
+from .text import distinct_line, one_line
 
 REPORT, PAGE = "history.md", "history.html"
 MAX_NIGHTS = 1000

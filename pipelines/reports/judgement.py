@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 
 from ...metrics.benchmark import AnyBenchmark
+from ...metrics.common.text import some_of
 from ..runs.documents import GateVerdict, coverage_text, gates_passed, worst_verdict
 from ..runs.gates import RecordFailure
 from ..runs.history import History
 from ..runs.numbers import fixed, typeset
 from .document import Compared, Judgement, Link, Measured, Metric, Slice, Verdict, measured
 from .samples import columns_of
-from .text import number, some_of
+from .text import number
 
 MAX_REASONS = 12
 SLICES_NAMED = 3

@@ -71,12 +71,6 @@ def distinct_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
     return with_codes(line) or "<empty>"
 
 
-def some_of(names: Sequence[str], most: int) -> str:
-    """Returns the first names, and how many more there are: `a, b and 17 more`."""
-    remaining = len(names) - most
-    return ", ".join(names[:most]) + (f" and {remaining:,} more" if remaining > 0 else "")
-
-
 def number(value: float | str | None) -> str:
     """Returns a float with fixed decimals (`fixed`), an int unchanged, text escaped, and a dash for None."""
     if value is None:

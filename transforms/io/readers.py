@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from ...metrics.common.text import some_of
 from ..process import warnings_ignored
 from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
@@ -333,9 +334,8 @@ def schema_of(file: SourceFile) -> Any:
 def check_columns(place: str, names: Sequence[str], fields: FieldMap) -> None:
     """Raises InputProblem if no column has the sample_id, or two have one name. place: what the problem names first."""
     if fields.id_column() not in names:
-        raise InputProblem(
-            f"{place}: there is no column {fields.id_column()}, only {listed(names)}{fields.dotted(names)}"
-        )
+        known = some_of(names, NAMES_LISTED) or "none"
+        raise InputProblem(f"{place}: there is no column {fields.id_column()}, only {known}{fields.dotted(names)}")
     if problem := same_name(names):
         raise InputProblem(f"{place}: {problem}")
 
@@ -344,13 +344,6 @@ def same_name(names: Iterable[str]) -> str | None:
     """Returns a message about two columns of one name; None if each has its own."""
     duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
     return f"two columns are called {duplicates[0]!r}; rename one" if duplicates else None
-
-
-def listed(columns: Iterable[str]) -> str:
-    """Returns the first names of columns as text for a message, and how many more there are."""
-    names = list(columns)
-    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
-    return (", ".join(names[:NAMES_LISTED]) or "none") + more
 
 
 @dataclass(frozen=True, slots=True)
