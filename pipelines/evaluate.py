@@ -171,7 +171,7 @@ class PublishRun(beam.PTransform):
 
 def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
     """Returns the blocks of the records together with those of the rows of earlier runs."""
-    optional = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
+    optional = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier}
     sources = {side: source for side, source in optional.items() if source is not None}
     if not sources:
         return records

@@ -94,8 +94,8 @@ class MergePlan:
     output: str
     run_id: str
     invocation: Invocation
-    baseline: Run | None = None
-    page: bool = False
+    baseline: Run | None
+    page: bool
 
 
 File = tuple[int, str]
@@ -278,9 +278,8 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
         for label, stored in {"": sums, **sums.slices}.items():
             try:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
-                truths, predictions = _fingerprints(run, system, label)
-                if truths and predictions:
-                    more.fingerprint, more.predictions_fingerprint = int(truths, 16), int(predictions, 16)
+                fingerprints = (int(each or "", 16) for each in _fingerprints(run, system, label))
+                more.fingerprint, more.predictions_fingerprint = fingerprints
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(
