@@ -227,7 +227,11 @@ class Run:
         """Returns the run of these files in a folder; raises as `read` does."""
         run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
         if RUN in published.files and (provenance := _decoded(path, published, RUN, dict[str, Any])):
-            if (written := _decoded(path, published, RUN, StoredProvenance).format) != RUN_FORMAT:
+            try:
+                written = msgspec.convert(provenance, StoredProvenance).format
+            except msgspec.ValidationError as error:
+                raise _problem(path, RUN, reason_of(error)) from error
+            if written != RUN_FORMAT:
                 raise _problem(path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
             run.provenance = provenance
         return run

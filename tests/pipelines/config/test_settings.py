@@ -43,8 +43,7 @@ def test_a_configuration_holds_shared_settings_and_options_of_the_benchmark(tmp_
         gates={"exact_match": Gate(0.001)},
         predictions={"ours": ["a.jsonl", "b.jsonl"]},
     )
-    assert (found.slice_columns(), found.columns()) == ((("kind",), ("kind", "words")), ("kind", "words"))
-    assert found.truth_columns() == ("kind", "words")
+    assert (found.slice_columns(), found.truth_columns()) == ((("kind",), ("kind", "words")), ("kind", "words"))
 
 
 def test_aliases_and_merges_are_read_and_1e_9_is_a_number() -> None:

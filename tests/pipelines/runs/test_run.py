@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, strategies as st
@@ -17,6 +18,7 @@ from beamscore.pipelines.runs.documents import coverage_text, verdict_lines
 from beamscore.pipelines.runs.gates import coverage_failures
 from beamscore.pipelines.runs.ranking import rank, rank_with_ties
 from beamscore.pipelines.runs.run import Run
+from beamscore.transforms.io import publication, storage
 from tests import toy
 from tests.finished_runs import finished, row, write, write_run
 from tests.runs import evaluate_records
@@ -44,6 +46,9 @@ def test_a_run_replaced_while_it_is_read_is_opened_again(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(stored_run, "open_result", open_result)
     assert Run.read(str(output)).systems["predictions"].values["exact_match"] == 2 / 4
+    monkeypatch.setattr(publication, "read_bytes", reads := Mock(wraps=storage.read_bytes))
+    Run.read(str(output), sums=True)
+    assert len({each.args for each in reads.mock_calls}) == reads.call_count >= 3, "each file is read once"
 
 
 def test_too_many_rejected_records_or_missing_predictions_fail() -> None:
