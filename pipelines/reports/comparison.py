@@ -20,7 +20,7 @@ from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configurat
 from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
 from ..runs.named import SystemRun
-from ..runs.numbers import percent
+from ..runs.numbers import count_of, percent
 from ..runs.provenance import input_sides
 from . import document as doc
 from .against import page_link
@@ -199,7 +199,7 @@ def judge_comparison(
         worse, better = (sum(word in each for each in words) for word in ("worse", "better"))
         if worse or better:
             counts = f"{worse:,} {'is' if worse == 1 else 'are'} worse in some metric and {better:,} better"
-            sentence += f" Of {len(words):,} slice{'s' * (len(words) != 1)}, {counts}."
+            sentence += f" Of {count_of(len(words), 'slice')}, {counts}."
         else:
             sentence += " No slice is better or worse in any metric."
     return msgspec.structs.replace(verdict, sentence=sentence)

@@ -19,7 +19,7 @@ from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, stored_failures
 from ..runs.history import History, Night, Point
 from ..runs.history_index import run_path
-from ..runs.numbers import fixed, typeset
+from ..runs.numbers import count_of, fixed, typeset
 from ..runs.run import Run
 from . import document as doc
 from .against import NOTHING, SLICES_NAMED, BaselineDiff, against_baseline, page_link, run_differences
@@ -82,7 +82,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
     )
     document = doc.Document(
         kind="history",
-        title=f"{history.benchmark}: {len(history.nights):,} run{'s' * (len(history.nights) > 1)}, "
+        title=f"{history.benchmark}: {count_of(len(history.nights), 'run')}, "
         f"{history.nights[0].started[:10]} to {latest.started[:10]}",
         benchmark=history.benchmark,
         summary=f"History of {sources.folder}",
@@ -344,7 +344,7 @@ def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) 
         at = systems.index(change.system), history.metrics.index(change.metric)
         dated.append((change.night, doc.Event(0, "change point", text, *at)))
     for gap in history.gaps:
-        text = f"{gap.count:,} missing night{'s' * (gap.count > 1)} after {gap.before.run}"
+        text = f"{count_of(gap.count, 'missing night')} after {gap.before.run}"
         dated.append((gap.after, doc.Event(0, "missing before", text)))
     dated += [
         (drop.night, doc.Event(0, "coverage", str(drop), systems.index(drop.system)))

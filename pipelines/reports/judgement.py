@@ -18,7 +18,7 @@ from ...metrics.common.text import some_of
 from ..runs.documents import GateVerdict, coverage_text, gates_passed, worst_verdict
 from ..runs.gates import RecordFailure
 from ..runs.history import History
-from ..runs.numbers import fixed, typeset
+from ..runs.numbers import count_of, fixed, typeset
 from .document import Compared, Judgement, Link, Measured, Metric, Slice, Verdict, measured
 from .samples import columns_of
 from .text import number
@@ -138,7 +138,7 @@ def judge_difference(
     for place, each in enumerate(known):
         places[each.difference.verdict].append(place)
     counts = [f"{word} in {len(places[word])}" for word in ("worse", "better") if word in places]
-    scope = f"{len(known)} main metric{'s' * (len(known) > 1)}"
+    scope = count_of(len(known), "main metric")
     judgement: Judgement
     if counts:
         judgement = "mixed" if len(counts) == 2 else "worse" if "worse" in places else "better"

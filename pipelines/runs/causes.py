@@ -125,7 +125,7 @@ def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool, rejecte
     """
     return [
         f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
-        f"{each.records:,} record{'s' * (each.records > 1)} with a duplicate sample_id: "
+        f"{count_of(each.records, 'record')} with a duplicate sample_id: "
         f"{', '.join(dict.fromkeys(f'{one.place} ({one.error})' for one in each.examples))}; {rejected} lists all"
         f"{'' if repeats or each.side == 'ground_truth' else f'; {SCORE_ALL}'}"
         for each in causes
