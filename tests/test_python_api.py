@@ -124,7 +124,7 @@ def test_a_column_that_is_not_needed_may_hold_anything_and_is_named_in_messages(
     assert beamscore.evaluate("toy", table, table).values["exact_match"] == 1
     found = beamscore.evaluate("toy", table, table, slices=["year"])
     assert list(found.slices) == ["year=1970-01-01T00:00:00"]
-    assert [each.cause for each in found.rejected] == ["unreadable", "unreadable"]
+    assert [each.cause for each in found.rejected] == ["unreadable", "unmatched"]
     images = [object(), object()]
     objects = [{"sample_id": str(number), "text": "x", "image": image} for number, image in enumerate(images)]
     misspelled = [{"texts" if name == "text" else name: each[name] for name in each} for each in objects]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from ...metrics.benchmark import Pair, record_fields
+from ...metrics.benchmark import Pair
 from ...metrics.scoring import Outcome, score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...metrics.statistics.sums import Sums
@@ -22,7 +22,6 @@ from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import (
     SAMPLE_ID,
     WITH_FIELDS,
-    FieldMap,
     column_counter,
     fields_of,
     identified,
@@ -44,14 +43,14 @@ from ...transforms.records import (
     quarantined,
     side_name,
 )
-from ...transforms.repeats import REPEAT, label_of, outcome_of, paired_of, score_batch
+from ...transforms.repeats import label_of, outcome_of, paired_of, score_batch
 from ...transforms.rows import sample_table
 from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import EvaluationCore, PartialSums, SliceKey, SliceTotals, slice_results
 from ..config.errors import UsageError
 from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
-from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown_name
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, columns_of_side, no_column, shown_name
 from ..runs.causes import (
     DAMAGED_COVERAGE,
     QuarantineCause,
@@ -178,6 +177,8 @@ class Scorer:
         self._processes = int(processes)
         self._core = core_of(self._configuration, Totals.systems)
         self._totals = Totals(self._configuration)
+        more = self._configuration.truth_columns()
+        self._columns = {side: columns_of_side(self._totals, side, more) for side in (GROUND_TRUTH, 0)}
         self._open = False
         # The records that are given to it may come from a generator that calls it.
         self._lock = threading.RLock()
@@ -213,7 +214,7 @@ class Scorer:
     def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
         """Returns the number of samples paired by position, and both sides, with ids for these samples."""
         truths, predictions = (
-            _table(data, self._needed(side)) if hasattr(data, "__arrow_c_stream__") else data
+            _table(data, self._columns[side].read or ()) if hasattr(data, "__arrow_c_stream__") else data
             for side, data in ((GROUND_TRUTH, truths), (0, predictions))
         )
         has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
@@ -227,14 +228,6 @@ class Scorer:
             raise TypeError("a ground-truth record must be a mapping, not None")
         first = self._totals.numbered
         return len(truths), _with_numbers(truths, first), _with_numbers(predictions, first)
-
-    def _fields(self, side: int) -> FieldMap:
-        return self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
-
-    def _needed(self, side: int) -> frozenset[str]:
-        """Returns the columns of a side that are read."""
-        kinds = record_fields(record_type(self._totals, side))
-        return self._fields(side).columns({SAMPLE_ID, REPEAT, *kinds, *self._configuration.truth_columns()})
 
     def _by_id(
         self, added: Totals, side: int, data: Any, known: Container[str]
@@ -267,11 +260,10 @@ class Scorer:
         self, added: Totals, side: int, data: Any
     ) -> Iterator[tuple[EncodedRecord, str, tuple[Cause, str] | None]]:
         """Yields each record of a side with its sample_id, and why it is rejected; counts what messages need of it."""
-        seen, kinds = added.seen[side], record_fields(record_type(added, side))
-        fields, needed = self._fields(side), self._needed(side)
-        never_text = [name for name, is_text in kinds.items() if not is_text]
+        seen, columns = added.seen[side], self._columns[side]
+        fields, needed, scored = columns.fields, columns.read or frozenset(), columns.scored
         if isinstance(data, (pa.Table, _Rows)):
-            fields = fields.parsing(never_text)
+            fields = fields.parsing(columns.structured)
         if isinstance(data, pa.Table):
             names = data.column_names
             if same := same_name(names):
@@ -279,8 +271,8 @@ class Scorer:
             seen.fields.update(dict.fromkeys(fields.present(names), 0))
             data = data.select([name for name in names if name in needed])
         encoder, is_fieldless = RecordEncoder(side, 0, IN_MEMORY), True
-        texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
-        structured = {path[0] for path in map(fields.path_of, never_text) if len(path) == 1}
+        texts = fields.columns({SAMPLE_ID, *columns.texts})
+        structured = fields.columns(fields.whole(columns.structured))
         renamed = {name for name, _ in fields.paths}
 
         def needed_of(record: Any) -> dict[str, Any]:
@@ -295,19 +287,19 @@ class Scorer:
                         seen.fields.setdefault(name, 0)
             return needed_fields(every, needed)
 
-        given = json_records(data, structured, texts, needed_of, fields.columns(kinds))
+        given = json_records(data, structured, texts, needed_of, fields.columns(scored))
         for number, (text, unreadable) in enumerate(given):
             sample_id, mapped, problem = identified(text, fields)
             problem = problem if unreadable is None else ("unreadable", unreadable)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
-            is_fieldless = is_fieldless and kinds.keys().isdisjoint(record.fields())
+            is_fieldless = is_fieldless and scored.isdisjoint(record.fields())
             seen.whole = number < RECORDS_LOOKED_AT
             if seen.whole:
                 with contextlib.suppress(*_DECODING_ERRORS):
                     seen.add(record, problem and problem[1])
             yield record, sample_id, problem
-        if not (is_fieldless and kinds.keys().isdisjoint(fields.whole(seen.fields))):
+        if not (is_fieldless and scored.isdisjoint(fields.whole(seen.fields))):
             added.outcomes[side][WITH_FIELDS] += 1
         # Messages need only the first sample_id, so the records are not kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
@@ -328,7 +320,7 @@ class Scorer:
         known = added.seen[GROUND_TRUTH].fields
         for column in columns:
             if all_columns and truths and column in absent and column not in known:
-                raise ValueError(no_column("ground_truth", column, list(known), self._fields(GROUND_TRUTH)))
+                raise ValueError(no_column("ground_truth", column, list(known), self._columns[GROUND_TRUTH].fields))
 
     def _score(
         self,

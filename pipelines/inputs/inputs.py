@@ -10,7 +10,6 @@ from itertools import chain
 
 import apache_beam as beam
 
-from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import nearest, some_of
 from ...transforms.blocks import bucket_count
 from ...transforms.io.field_map import SideColumns
@@ -19,12 +18,11 @@ from ...transforms.io.readers import NAMES_LISTED, RecordLimits, known_fields, r
 from ...transforms.pictures import folder_problem
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords, checked_record
 from ...transforms.records import GROUND_TRUTH, InputProblem, RecordEncoder
-from ...transforms.repeats import REPEAT
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
 from ..runners import launch
 from ..runners.reachable import check_reachable
-from .mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type
+from .mismatch import RECORDS_LOOKED_AT, FirstRecords, columns_of_side, no_column
 
 BYTES_LOOKED_AT = 64 << 20
 FILES_LOOKED_AT = 100
@@ -62,16 +60,8 @@ class Inputs:
     @cached_property
     def columns(self) -> dict[int, SideColumns]:
         """The columns of each side, for the readers."""
-        return {side: self._columns_of(side) for side in (GROUND_TRUTH, *range(len(self.systems)))}
-
-    def _columns_of(self, side: int) -> SideColumns:
-        is_truth, kind = side == GROUND_TRUTH, record_type(self, side)
-        known, more = record_fields(kind), self.more_columns if is_truth else ()
-        repeats = not is_truth and self.configuration.settings.repeats
-        needed = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
-        structured = frozenset(name for name, is_text in known.items() if not is_text)
-        fields = self.configuration.fields_of(None if is_truth else self.systems[side])
-        return SideColumns(needed, structured, more, fields, text_fields(kind), repeats)
+        sides = (GROUND_TRUTH, *range(len(self.systems)))
+        return {side: columns_of_side(self, side, self.more_columns, self.whole) for side in sides}
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""

@@ -10,12 +10,12 @@ from typing import Protocol
 
 import msgspec
 
-from ...metrics.benchmark import record_fields
+from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import ALIKE, nearest, some_of, truncated
 from ...metrics.registry import usable_benchmarks
-from ...transforms.io.field_map import FieldMap, KeyOnly
+from ...transforms.io.field_map import FieldMap, KeyOnly, SideColumns
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
-from ...transforms.repeats import label_of
+from ...transforms.repeats import REPEAT, label_of
 from ..config.settings import Configuration, predictions_of
 
 RECORDS_LOOKED_AT = 1000
@@ -98,6 +98,17 @@ def record_type(inputs: RecordSides, side: int) -> type[msgspec.Struct]:
     """Returns the type that the benchmark decodes the records of a side to."""
     benchmark = inputs.configuration.benchmark
     return benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
+
+
+def columns_of_side(inputs: RecordSides, side: int, more: tuple[str, ...], whole: bool = False) -> SideColumns:
+    """Returns how the records of a side are read. more: as Inputs.more_columns. whole: with all their columns."""
+    is_truth, kind = side == GROUND_TRUTH, record_type(inputs, side)
+    known, more = record_fields(kind), more if is_truth else ()
+    repeats = not is_truth and inputs.configuration.settings.repeats
+    needed = None if whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
+    structured = frozenset(name for name, is_text in known.items() if not is_text)
+    fields = inputs.configuration.fields_of(None if is_truth else inputs.systems[side])
+    return SideColumns(needed, structured, more, fields, text_fields(kind), repeats)
 
 
 def other_records(inputs: RecordSides, side: int, first: FirstRecords, certain: bool = False) -> str | None:
