@@ -67,7 +67,7 @@ def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
         yield from _subclasses(child)
 
 
-def local_runner(options: PipelineOptions, environment: Any = None) -> Any:
+def local_runner(options: PipelineOptions, environment: Any) -> Any:
     """Returns Beam's in-process runner, whose workers are started in `environment` and know the options.
 
     The DirectRunner first tries to download and start a separate program; a local run must not depend on it.

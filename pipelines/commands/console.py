@@ -86,7 +86,7 @@ def print_comparison(rows: Sequence[Compared]) -> None:
 
 
 @contextlib.contextmanager
-def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
+def progress_line(systems: int, quiet: bool, is_local: bool) -> Iterator[None]:
     """Shows the progress of a local run: records read, then samples scored, the rate, and the time left.
 
     is_local: whether the workers are on this machine. If standard error is not a terminal, or the workers are remote, a

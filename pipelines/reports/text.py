@@ -54,7 +54,7 @@ def clipped(text: str, limit: int = MAX_TEXT_LENGTH) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
 
 
-def one_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
+def one_line(text: str, limit: int) -> str:
     """Returns `clipped` text without line ends, tabs or repeated blanks."""
     return _BLANKS.sub(" ", clipped(text, limit)).strip(" ")
 

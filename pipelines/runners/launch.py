@@ -214,7 +214,7 @@ _START = (
 )
 
 
-def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:
+def empty_pipeline(options: PipelineOptions, environment: Any) -> beam.Pipeline:
     """Returns an empty pipeline; raises UsageError if the runner is unavailable, or options conflict."""
     try:
         # Otherwise the options name the runner.

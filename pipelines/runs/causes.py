@@ -166,7 +166,7 @@ def _has_fields(coverage: Mapping[str, Any], side: str) -> bool:
 def why_unscored(
     document: Mapping[str, Any],
     inputs: RecordSides,
-    causes: Sequence[QuarantineCause] = (),
+    causes: Sequence[QuarantineCause],
     rejected: str = "quarantine/",
 ) -> dict[str, str]:
     """Returns the reason for each of the `unscored_systems` of a summary, one line each, with what the inputs hold.

@@ -85,7 +85,7 @@ def differences(ours: RunSignature, theirs: RunSignature, strictness: Strictness
 _NOT_COMPARED = {"all": (), "drawn": (), "compared": ("bootstrap",), "scored": ("bootstrap", "cluster", "fields")}
 
 
-def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str, Any]:
+def scoring_keys(config: Mapping[str, Any], options: str) -> dict[str, Any]:
     """Returns the part of a resolved configuration that `Strictness.options` selects, FILE.py:CLASS without folders."""
     keys = {key: value for key, value in config.items() if key not in (*NOT_SCORING, *_NOT_COMPARED[options])}
     if ".py:" in str(keys.get("benchmark")):

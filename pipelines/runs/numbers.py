@@ -10,7 +10,7 @@ NEGLIGIBLE = 1e-9
 """A value this near to a whole number is shown as that: the difference is a rounding error or negligible."""
 
 
-def half_up(value: float, places: int = DECIMALS) -> float:
+def half_up(value: float, places: int) -> float:
     """Returns a number rounded, a half away from zero, as toFixed in a page rounds; a zero has no sign."""
     # Only an odd multiple of 2^-(places + 1) is a float halfway between two numbers of so many places.
     if value * 2 ** (places + 1) % 2 == 1:

@@ -73,7 +73,7 @@ def test_each_option_of_beam_is_known_once_and_reaches_the_workers() -> None:
     assert parser.parse_known_args(["--direct_num_work=2"])[1] == ["--direct_num_work=2"]
     assert {"--runner", "--flink_master", "--region", "--direct_num_workers", "--job_endpoint"} <= set(names)
     assert len(names) == len(set(names))
-    runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]))
+    runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]), None)
     assert "mine" in str(runner._provision_info.provision_info.pipeline_options)
 
 

@@ -46,7 +46,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda is_terminal=is_terminal: is_terminal)
         monkeypatch.setattr("sys.stderr", stream)
-        with console.progress_line(2, quiet):
+        with console.progress_line(2, quiet, True):
             PROGRESS.records_read, PROGRESS.truths_read = 30, 10
             time.sleep(0.15)
             PROGRESS.samples_scored = 7

@@ -51,7 +51,7 @@ def test_only_workers_elsewhere_get_our_plugin(flags: list[str], local: bool, wo
     plugins = options.view_as(pipeline_options.SetupOptions).beam_plugins
     assert (plugins or []) == ([] if local else [launch.CLUSTER_WORKER])
     if local or "flink" in flags[0]:
-        pipeline = launch.empty_pipeline(options)
+        pipeline = launch.empty_pipeline(options, None)
         assert isinstance(pipeline.runner, FnApiRunner) == local
         # Blocks of a cluster travel.
         assert (launch.block_folder(pipeline) == IN_PIPELINE) == (not local)
