@@ -28,7 +28,7 @@ from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
 from .rows import SampleRow
 from .sample_changes import RUN_SIDES, ChangeCounter, ChangePlan
-from .slice_labels import Slice, slices_of
+from .slice_labels import Slice, sample_slices
 
 SUMS_HELD = 64 << 20
 SAMPLES_PER_LOOK = 256
@@ -172,7 +172,7 @@ class CompareBuckets(beam.DoFn):
     def _compare(self, before: SampleRow, after: SampleRow) -> None:
         plan = self._plan
         values = (None if text is None else json.loads(text) for text in before.slice_values)
-        slices = slices_of(plan.slices, dict(zip(plan.columns, values, strict=True)))
+        slices = sample_slices(plan.slices, dict(zip(plan.columns, values, strict=True)))
         old, new, mask = _statistics(before, after, plan, slices)
         hashes = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
         for label in ("", *(each.label for each in slices)):

@@ -41,7 +41,7 @@ from .io.field_map import (
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
-from .io.readers import Line, RecordLimits, Row, known_fields, nesting_problem, read_part, shown, too_large
+from .io.readers import Line, RecordLimits, Row, clipped_repr, known_fields, nesting_problem, read_part, too_large
 from .process import faults_end_the_bundle
 from .records import (
     JSON,
@@ -396,7 +396,7 @@ class EncodeBundle(RecordIntake):
         return self.record(self._encoder, line)
 
     def _unreadable(self, element: Any, error: str, sample_id: str = "") -> Quarantined:
-        text = shown(element)
+        text = clipped_repr(element)
         encoded = EncodedRecord(self._encoder.encode(_position(text), 0, JSON, text))
         return super().rejected(encoded, "unreadable", error, sample_id or None)
 

@@ -223,7 +223,7 @@ _FLOATS = msgspec.json.Decoder(dict[str, float])
 
 
 @dataclass(frozen=True)
-class SampleTable(RowSource):
+class SystemRows(RowSource):
     """The rows of one system in the files of a run.
 
     slices, metrics: the columns to read, by their names without `slice.`.

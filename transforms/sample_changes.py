@@ -26,7 +26,7 @@ from .io.storage import output_problems
 from .pair import PairBySample
 from .publish import StagedFolder
 from .repeats import prediction_of, worst_of
-from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
+from .rows import SLICE_PREFIX, SampleRow, SystemRows, is_one_of, read_rows
 from .scored import PairedSample
 
 RUN_SIDES = ("baseline", "candidate")
@@ -200,7 +200,7 @@ class WriteChanges(beam.PTransform):
 MAX_DETAILS_BYTES = 16 << 10
 """Longer details of a sample are not shown."""
 
-Text = tuple[bytes, int]
+RecordText = tuple[bytes, int]
 """The JSON of a record or its beginning, and the bytes of the whole."""
 
 Found = tuple[int, bytes | None, dict[str, Any], str | None]
@@ -217,8 +217,8 @@ class ChangedRecords(msgspec.Struct, frozen=True):
 
     row: dict[str, Any]
     details: tuple[bytes | None, bytes | None]
-    truth: Text | None
-    predictions: tuple[Text | None, Text | None]
+    truth: RecordText | None
+    predictions: tuple[RecordText | None, RecordText | None]
     slices: dict[str, str | None] = {}
     source: str = ""
 
@@ -237,7 +237,7 @@ class GatherChanged(beam.PTransform):
     """
 
     def __init__(
-        self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None, repeats: bool
+        self, count: int, tables: Sequence[SystemRows], records: beam.PCollection | None, repeats: bool
     ) -> None:
         super().__init__()
         self._count = count
@@ -278,7 +278,7 @@ def _rows(_: int, samples: Sequence[ChangedSample]) -> Iterator[tuple[str, dict[
         yield row["sample_id"], row
 
 
-def _details(file: tuple[int, SampleTable, str], ids: Sequence[str], repeats: bool) -> Iterator[tuple[str, Found]]:
+def _details(file: tuple[int, SystemRows, str], ids: Sequence[str], repeats: bool) -> Iterator[tuple[str, Found]]:
     """Yields what is looked for in the rows of some samples of one system in one file."""
     side, table, path = file
     if not ids:
@@ -299,7 +299,7 @@ def _worst(sample_id: str, found: Found) -> tuple[tuple[str, int], str | None]:
 
 def _records(
     samples: Sequence[PairedSample], worst: Mapping[tuple[str, int], str | None]
-) -> Iterator[tuple[str, tuple[Text, list[Text | None], str]]]:
+) -> Iterator[tuple[str, tuple[RecordText, list[RecordText | None], str]]]:
     for sample in samples:
         shown = [prediction_of(sample, side, worst.get((sample.sample_id, side))) for side in (0, 1)]
         predictions = [None if each is None else (each.beginning(), each.size) for each in shown]

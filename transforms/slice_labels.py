@@ -66,10 +66,10 @@ class Slicing:
                 f"the columns {', '.join(lists)} put the sample into {count} slices, more than the {self.most} of "
                 "limits.slices_per_sample; shorten the lists, slice by fewer columns, or raise the limit"
             )
-        return slices_of(self.slices, cells)
+        return sample_slices(self.slices, cells)
 
 
-def slices_of(slices: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> tuple[Slice, ...]:
+def sample_slices(slices: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> tuple[Slice, ...]:
     """Returns the slices that a sample with these values of the columns belongs to, each once.
 
     slices: the columns of each slice. A list puts the sample into the slice of each of its members, an empty list into

@@ -36,7 +36,7 @@ OVERLAP_PASSES = 30
 """The work of comparing all pairs of blocks, each of which may lie within the other, in passes over their table."""
 
 
-class Block(msgspec.Struct, frozen=True, gc=False):
+class Piece(msgspec.Struct, frozen=True, gc=False):
     """A text block prepared for comparison, or several joined to one; positions: where they are in the record."""
 
     corners: Corners
@@ -90,7 +90,7 @@ def score_text_blocks(
     return TaskScore({"task2.charts": 1, **metrics}, metrics, share, details, prediction is not None)
 
 
-def _unmatched(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+def _unmatched(blocks: Sequence[Piece]) -> list[dict[str, Any]]:
     return [
         {"id": block.ids[0], "text": shortened(block.text), "position": block.positions[0]} for block in listed(blocks)
     ]
@@ -100,22 +100,22 @@ def _share(total: float, count: int) -> float:
     return total / count if count else 1.0
 
 
-def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
+def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Piece]:
     """Returns the blocks prepared for comparison, except those whose text has `__`; spends the steps of reading."""
     with budget.reading(side):
         budget.spend(reading_steps([block.text or "" for block in blocks]))
     return [
-        Block(block.bb.corners(), text, [identifier_text(block.id)], [position])
+        Piece(block.bb.corners(), text, [identifier_text(block.id)], [position])
         for position, block in enumerate(blocks)
         if "__" not in (text := read_text(block.text or "", options.protocol))
     ]
 
 
-Matching = tuple[list[Unit], list[Block], list[Block]]
+Matching = tuple[list[Unit], list[Piece], list[Piece]]
 """The units of one chart, and the unmatched ground truths and predictions."""
 
 
-def _match_published(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
+def _match_published(truths: list[Piece], predictions: list[Piece], budget: Budget, options: ChartOptions) -> Matching:
     units: list[Unit] = []
     free, others = dict(enumerate(truths)), dict(enumerate(predictions))
     overlaps = overlapping(truths, predictions)
@@ -134,7 +134,7 @@ def _match_published(truths: list[Block], predictions: list[Block], budget: Budg
     return units, list(free.values()), list(others.values())
 
 
-def overlapping(truths: Sequence[Block], predictions: Sequence[Block]) -> list[tuple[int, int, float, float]]:
+def overlapping(truths: Sequence[Piece], predictions: Sequence[Piece]) -> list[tuple[int, int, float, float]]:
     """Returns the shared area and the IoU of each truth and prediction, by their indexes, that overlap or are equal.
 
     Two equal boxes without area have IoU 1. Predictions sorted by their upper sides are searched between the upper and
@@ -164,12 +164,12 @@ def overlapping(truths: Sequence[Block], predictions: Sequence[Block]) -> list[t
 
 
 def scattered(
-    wholes: dict[int, Block],
-    parts: dict[int, Block],
+    wholes: dict[int, Piece],
+    parts: dict[int, Piece],
     overlaps: Sequence[tuple[int, int, float]],
     least_part: float,
     least_cover: float,
-) -> Iterator[tuple[Block, Block]]:
+) -> Iterator[tuple[Piece, Piece]]:
     """Yields each whole with the two or more parts that cover it, as one block, and removes them from both sides.
 
     overlaps: (whole, part, shared area) of all pairs that share an area. A part has more than `least_part` of its
@@ -185,19 +185,19 @@ def scattered(
             yield wholes.pop(number), _joined(sorted([parts.pop(place) for place in left], key=_reading_order))
 
 
-def _reading_order(block: Block) -> tuple[float, float]:
+def _reading_order(block: Piece) -> tuple[float, float]:
     left, top, _, bottom = block.corners
     return (top + bottom) / 2, left
 
 
-def _joined(parts: Sequence[Block]) -> Block:
+def _joined(parts: Sequence[Piece]) -> Piece:
     """Returns the bounding box of the parts of a split or merge, with their texts, ids and positions."""
     text, ids = " ".join([part.text for part in parts]), [key for part in listed(parts) for key in part.ids]
     positions = [position for part in listed(parts) for position in part.positions]
-    return Block(bounding_box([part.corners for part in parts]), text, ids, positions)
+    return Piece(bounding_box([part.corners for part in parts]), text, ids, positions)
 
 
-def _unit(kind: Literal["pair", "split", "merge"], truth: Block, predicted: Block, iou: float, budget: Budget) -> Unit:
+def _unit(kind: Literal["pair", "split", "merge"], truth: Piece, predicted: Piece, iou: float, budget: Budget) -> Unit:
     """Returns the unit of matched blocks; spends the steps of comparing their texts."""
     first, second = truth.text, predicted.text
     shown, positions = shortened(first), (truth.positions, predicted.positions)
@@ -208,9 +208,9 @@ def _unit(kind: Literal["pair", "split", "merge"], truth: Block, predicted: Bloc
     return Unit(kind, truth.ids, predicted.ids, iou, score, shown, shortened(second), positions)
 
 
-def _match_released(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
+def _match_released(truths: list[Piece], predictions: list[Piece], budget: Budget, options: ChartOptions) -> Matching:
     units: list[Unit] = []
-    missed: list[Block] = []
+    missed: list[Piece] = []
     extra = dict(enumerate(predictions))
     for truth in truths:
         left, top, right, bottom = truth.corners

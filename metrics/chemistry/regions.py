@@ -16,7 +16,7 @@ from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
 from .limits import STEPS_PER_CHARACTER
 from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
-from .ssml import has_own_words, is_ssml, plain, read_ssml
+from .ssml import has_own_words, is_ssml, read_ssml, without_blanks
 
 CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")
@@ -44,7 +44,7 @@ class Region(msgspec.Struct, frozen=True):
     @property
     def content(self) -> str | None:
         """The source without blanks and line breaks; None if it is unknown."""
-        return None if self.written is None else plain(self.written)
+        return None if self.written is None else without_blanks(self.written)
 
 
 class Reading(msgspec.Struct, frozen=True):

@@ -145,7 +145,7 @@ def read_ssml(text: str, released: bool, numbers: Iterator[int]) -> MoleculeBuil
     return drawing if drawing.texts else None
 
 
-def plain(text: str) -> str:
+def without_blanks(text: str) -> str:
     """Returns a region's content without blanks and line breaks: what is compared if it cannot be read."""
     return "".join(_items(text))
 

@@ -32,7 +32,7 @@ from .paired import PairedDifference, paired_differences, units_needed
 from .sum_table import FloatArray, SumTable, values_at, values_of_rows
 from .sums import UNITS_PER_ONE, Sums
 
-Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
+SwapVerdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
 SWAPS = 999
 RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 """Rounding may make equal differences of ratios differ by this much."""
@@ -197,7 +197,7 @@ def _slices_measured(
 
 def verdict(
     benchmark: type[AnyBenchmark], name: str, compared: ComparedMetric, largest: FloatArray | None, confidence: float
-) -> tuple[Verdict, float | None]:
+) -> tuple[SwapVerdict, float | None]:
     """Returns the verdict on the candidate in one metric, and its p among all metrics and slices.
 
     largest [swaps]: the largest |d*| / SE of all metrics of all slices in each swap; None if nothing was swapped.

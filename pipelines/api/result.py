@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..runs.run import Run
 
 Interval = tuple[float, float]
-Side = Literal["ground_truth", "predictions"]
 _NUMBERS = [(name, pa.float64()) for name in ("value", "low", "high")]
 _COLUMNS = pa.schema([("slice", pa.string()), ("metric", pa.string()), *_NUMBERS, ("samples", pa.int64())])
 
@@ -26,7 +25,7 @@ _COLUMNS = pa.schema([("slice", pa.string()), ("metric", pa.string()), *_NUMBERS
 class Rejected:
     """A record that was not scored, with its cause as a word, such as `invalid`, and as a message."""
 
-    side: Side
+    side: Literal["ground_truth", "predictions"]
     sample_id: str | None
     message: str
     cause: Cause = "invalid"

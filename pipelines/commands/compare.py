@@ -35,11 +35,11 @@ from ...transforms.io.storage import file_size, new_run_id, prepare_output
 from ...transforms.publish import Publish, StagedFolder, encode_json
 from ...transforms.read import ReadRowBlocks
 from ...transforms.records import InputProblem, printable
-from ...transforms.rows import SampleTable
+from ...transforms.rows import SystemRows
 from ...transforms.sample_changes import ChangePlan, GatherChanged, WriteChanges, merged_counts
 from ..config.errors import UsageError
 from ..reports.cards import DrawChanged
-from ..reports.cells import markdown
+from ..reports.cells import cell_markdown
 from ..reports.comparison import PAGE, ComparisonPage, compared_metric, comparison_reports, plan_page
 from ..reports.document import Counts
 from ..runners import launch
@@ -90,7 +90,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         main = [name for name in benchmark.main_metrics() if name in document["metrics"]]
         console.print_comparison([compared_metric(type(benchmark), name, document) for name in main])
         print(*map(printable, verdict_lines(document)), sep="\n")
-        print(f"Samples paired: {markdown(Counts(document['samples']))}")
+        print(f"Samples paired: {cell_markdown(Counts(document['samples']))}")
         print(f"signature: {document['signature']}")
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
@@ -142,11 +142,11 @@ class ComparisonPlan:
     compare: ComparePlan
     page: ComparisonPage | None = None
 
-    def tables(self) -> tuple[SampleTable, SampleTable]:
+    def tables(self) -> tuple[SystemRows, SystemRows]:
         """Returns the rows of both sides."""
         metrics = tuple(spec.name for spec in self.compare.changes.specs)
         first, second = (
-            SampleTable(tuple(side.run.rows), side.system, self.compare.columns, metrics)
+            SystemRows(tuple(side.run.rows), side.system, self.compare.columns, metrics)
             for side in (self.baseline, self.candidate)
         )
         return first, second
@@ -219,7 +219,7 @@ def plan_comparison(
 def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str) -> None:
     """Wires the pipeline."""
     folder = launch.block_folder(pipeline)
-    publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
+    publish = Publish(output, run_id, LAYOUT, partial(make_comparison, plan.setting, page=plan.page))
     compared = (
         pipeline
         | "Rows" >> ReadRowBlocks(dict(enumerate(plan.tables())), buckets_for(plan.size * EXPANSION), folder)
@@ -284,7 +284,7 @@ def largest_of_all(largest: Iterable[FloatArray | None]) -> FloatArray | None:
     return np.maximum.reduce(arrays) if arrays else None
 
 
-def make_result(
+def make_comparison(
     setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPage | None = None
 ) -> dict[str, bytes]:
     """Returns comparison.json and comparison.md, and comparison.html unless `page` is None.

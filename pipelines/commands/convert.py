@@ -20,7 +20,7 @@ from ...metrics.benchmark import error_text
 from ...metrics.converter import Converter, Part, UnreadableSource
 from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, sorted_on_disk, unpack
 from ...transforms.io.files import match_glob, open_uncompressed
-from ...transforms.io.record_files import columns_of, encoded
+from ...transforms.io.record_files import encoded, known_columns
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import InputProblem, writable
 from ..config.errors import UsageError
@@ -43,7 +43,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.input or not parsed.output:
         raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
     files = launch.files_for_workers(options, find_role_files(converter, parsed.input))
-    read, columns = [file.path for file in files], columns_of(kind.truth_type, kind.prediction_type)
+    read, columns = [file.path for file in files], known_columns(kind.truth_type, kind.prediction_type)
     return write_records(parsed, options, lambda pipeline: build_conversion(pipeline, converter, files), read, columns)
 
 

@@ -21,7 +21,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from ...metrics.benchmark import error_text
 from ...metrics.common.text import nearest
-from ...transforms.io.record_files import columns_of, encoded
+from ...transforms.io.record_files import encoded, known_columns
 from ...transforms.pair import PairBySample
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, quarantined
 from ...transforms.scored import PairedSample, json_value
@@ -50,7 +50,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.group and first.records and parsed.group not in first.fields:
         none = "no record has" if first.whole else f"none of the first {first.records:,} records has"
         raise UsageError(f"--group {parsed.group}: {none} such a column{nearest(parsed.group, list(first.fields))}")
-    read, columns = [file.path for file in inputs.files], columns_of(configuration.benchmark.truth_type)
+    read, columns = [file.path for file in inputs.files], known_columns(configuration.benchmark.truth_type)
     return write_records(parsed, options, lambda pipeline: build_split(pipeline, inputs, plan), read, columns)
 
 

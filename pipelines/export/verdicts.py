@@ -13,10 +13,10 @@ from ..runs.documents import coverage_text, gate_word, gates_passed, worst_verdi
 from ..runs.gates import decide
 from ..runs.row_changes import MovedSample
 
-Verdict = Mapping[str, Any]
+StoredVerdict = Mapping[str, Any]
 
 
-def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str]) -> bytes:
+def junit(title: str, verdicts: Sequence[StoredVerdict], others: Sequence[str]) -> bytes:
     """Returns a JUnit report: a test case for each verdict, and one for each line in `others`, which all fail.
 
     A gate that fails or is inconclusive is a failure, an invalid one an error. A gate that does not change the exit
@@ -43,7 +43,7 @@ def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str]) -> byt
     return document + b"\n"
 
 
-def _kind(verdict: Verdict) -> str:
+def _kind(verdict: StoredVerdict) -> str:
     if verdict["verdict"] == "pass":
         return "system-out"
     return "skipped" if not verdict["blocks"] else "error" if verdict["verdict"] == "invalid" else "failure"
@@ -51,7 +51,7 @@ def _kind(verdict: Verdict) -> str:
 
 def markdown(
     title: str,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[StoredVerdict],
     others: Sequence[str] = (),
     moved: Mapping[int, Sequence[MovedSample] | str] | None = None,
     systems: Mapping[str, Any] | None = None,
@@ -83,7 +83,7 @@ def markdown(
     return "\n\n".join(sections) + "\n"
 
 
-def annotation_lines(title: str, verdicts: Sequence[Verdict], others: Sequence[str]) -> Iterator[str]:
+def annotation_lines(title: str, verdicts: Sequence[StoredVerdict], others: Sequence[str]) -> Iterator[str]:
     """Yields a workflow command of GitHub Actions for each line in `others`, and each that a console shows of verdicts.
 
     Those that change the exit code are errors, the rest warnings; errors come first: GitHub shows ten of each kind.

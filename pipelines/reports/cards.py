@@ -16,8 +16,8 @@ from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import MAX_SHOWN_BYTES, decode_record
-from ...transforms.sample_changes import RUN_SIDES, ChangedRecords, Text
-from ..runs.numbers import plain
+from ...transforms.sample_changes import RUN_SIDES, ChangedRecords, RecordText
+from ..runs.numbers import trimmed
 from .document import Card, CardSide
 from .samples import rounded
 from .text import drawable, one_line
@@ -32,12 +32,12 @@ MAX_WORDS_LENGTH = 400
 LINE_LENGTH = 88
 
 
-class Side(NamedTuple):
+class DraftSide(NamedTuple):
     """The result of a run for a sample. details: of its score, as JSON; None if they are not known."""
 
     status: str
     metrics: Mapping[str, float | None]
-    prediction: Text | None
+    prediction: RecordText | None
     details: bytes | None
 
 
@@ -46,8 +46,8 @@ class Draft(NamedTuple):
 
     card: Card
     source: str
-    truth: Text | None
-    sides: Sequence[Side]
+    truth: RecordText | None
+    sides: Sequence[DraftSide]
 
 
 def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None) -> list[Card]:
@@ -58,7 +58,7 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
     main, drafts = benchmark.main_sample_metric().name, []
     for sample in picked:
         prediction = None if sample.prediction is None else (sample.prediction, sample.prediction_size)
-        side = Side(sample.status, sample.metrics, prediction, sample.details)
+        side = DraftSide(sample.status, sample.metrics, prediction, sample.details)
         before, value = rounded(sample.before), rounded(sample.metrics.get(main))
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
@@ -78,7 +78,7 @@ def make_changed(
     for sample in changed:
         row = sample.row
         sides = [
-            Side(
+            DraftSide(
                 row[f"{name}.status"],
                 {spec.name: row[f"{name}.{spec.name}"] for spec in benchmark.sample_metrics},
                 prediction,
@@ -139,7 +139,7 @@ def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
 
 
 def _number(value: float | None) -> str:
-    return "no value" if value is None else plain(value)
+    return "no value" if value is None else trimmed(value)
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
@@ -174,7 +174,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
 
 
 def drawings_of(
-    benchmark: AnyBenchmark, samples: Sequence[tuple[Text | None, Side, ImageSize | None]], no_truth: str
+    benchmark: AnyBenchmark, samples: Sequence[tuple[RecordText | None, DraftSide, ImageSize | None]], no_truth: str
 ) -> list[tuple[str | None, str]]:
     """Returns a drawing, or None and the reason, for each (ground truth, side, size of the picture)."""
     if "draw" not in benchmark.abilities():
@@ -200,7 +200,7 @@ def drawings_of(
     return drawings
 
 
-def _decoded(text: Text, kind: Any) -> tuple[Any, str]:
+def _decoded(text: RecordText, kind: Any) -> tuple[Any, str]:
     """Returns a record, or None and why it cannot be decoded."""
     try:
         return decode_record(text[0], kind), ""
@@ -217,7 +217,7 @@ def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
     return drawable(drawing), ""
 
 
-def record_text(beginning: Text) -> str:
+def record_text(beginning: RecordText) -> str:
     """Returns a record as readable text: a line for each field, long fields wrapped, without its sample_id.
 
     Fields that are strings are shown as plain text, not as JSON.

@@ -7,7 +7,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from ..runs.numbers import count_of, plain, signed, typeset
+from ..runs.numbers import count_of, signed, trimmed, typeset
 from . import document as doc
 from .text import clipped, code, number, table, visible
 
@@ -22,13 +22,13 @@ LEFT_OUT = {
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 
 
-def markdown(value: doc.Cells) -> str:
+def cell_markdown(value: doc.Cells) -> str:
     """Returns the contents of a cell, or of a paragraph, as Markdown for a table."""
     match value:
         case tuple():
-            return " ".join(map(markdown, value))
+            return " ".join(map(cell_markdown, value))
         case doc.Bar():
-            return markdown(value.measured)
+            return cell_markdown(value.measured)
         case doc.Difference():
             return value.text(signed)
         case doc.Measured():
@@ -38,7 +38,7 @@ def markdown(value: doc.Cells) -> str:
         case doc.Word():
             return f"**{value.text}**" if value.is_bad or value.text.partition(" (")[0] in MARKED else value.text
         case doc.Link():
-            return markdown(value.text)
+            return cell_markdown(value.text)
         case doc.MatrixCell():
             return number(value.count)
         case doc.Counts():
@@ -57,7 +57,7 @@ def count_text(status: str, count: int) -> str:
 
 def block_table(block: doc.Table) -> str:
     """Returns a table of a document as Markdown."""
-    return table(list(map(markdown, block.header)), (map(markdown, row) for row in block.rows))
+    return table(list(map(cell_markdown, block.header)), (map(cell_markdown, row) for row in block.rows))
 
 
 class CellWriter:
@@ -76,7 +76,7 @@ class CellWriter:
                 ink = _INKS.get(verdict, "var(--soft)") if system is None else _system_ink(system)
                 return self.html(measured) + whisker(measured, low, high, line, ink)
             case doc.Measured():
-                write = typeset if isinstance(value, doc.Difference) else shown
+                write = typeset if isinstance(value, doc.Difference) else as_html
                 if value.low is None:
                     return escape(write(value.value))
                 between = f"{write(value.low)} to {write(value.high)}"
@@ -85,15 +85,15 @@ class CellWriter:
                 better = "higher" if value.higher_is_better else "lower"
                 return Markup(
                     '<details class="meaning"><summary><code>{}</code></summary>{}; {} is better.</details>'
-                ).format(breakable(value.name), shown(value.meaning or "no meaning is declared"), better)
+                ).format(breakable(value.name), as_html(value.meaning or "no meaning is declared"), better)
             case doc.Code(text):
                 return Markup("<code>{}</code>").format(breakable(text))
             case doc.Word(text, is_bad):
                 # Gates that change no exit code are marked: `fail (advisory)`.
                 name = "fail" if is_bad else text.partition(" (")[0].replace(" ", "-")
-                return Markup('<b class="said {}">{}</b>').format(name, shown(text))
+                return Markup('<b class="said {}">{}</b>').format(name, as_html(text))
             case doc.Link(str(said), label=str(label)) if label:
-                isolated = Markup("<bdi>{}</bdi>{}").format(shown(label), shown(said.removeprefix(label)))
+                isolated = Markup("<bdi>{}</bdi>{}").format(as_html(label), as_html(said.removeprefix(label)))
                 return self.linked(isolated, self._document.address(value))
             case doc.Link():
                 return self.linked(value.text, self._document.address(value))
@@ -103,11 +103,11 @@ class CellWriter:
             case doc.Counts():
                 return self._counts(value)
             case _:
-                return shown(value)
+                return as_html(value)
 
     def linked(self, text: str | int, address: str | None) -> Markup:
         """Returns a text, linked to `address` unless that is None."""
-        return shown(text) if address is None else Markup('<a href="{}">{}</a>').format(address, shown(text))
+        return as_html(text) if address is None else Markup('<a href="{}">{}</a>').format(address, as_html(text))
 
     def attributes(self, value: doc.Cells) -> Markup:
         """Returns the HTML attributes of the table cell that holds `value`."""
@@ -133,7 +133,7 @@ class CellWriter:
         return Markup('<span class="bar" aria-hidden="true">{}</span>{}').format(bars, parts or "none")
 
 
-def shown(value: str | float | None) -> Markup:
+def as_html(value: str | float | None) -> Markup:
     """Returns a text or number formatted for a page, escaped."""
     if isinstance(value, Markup):
         return value
@@ -144,7 +144,7 @@ def shown(value: str | float | None) -> Markup:
 
 def breakable(text: str) -> Markup:
     """Returns a name with possible line breaks after dots, underscores and equals signs."""
-    return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
+    return Markup("<wbr>").join(map(as_html, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
 def whisker(measured: doc.Measured, low: float, high: float, line: float | None, ink: str) -> Markup:
@@ -171,14 +171,14 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
     uppers = [*(math.nextafter(edge, -math.inf) for edge in edges[1:-1]), edges[-1]]
     for count, first, last, upper in zip(counts, edges, edges[1:], uppers, strict=False):
         link = document.link({"metric": distribution.name, "from": f"{first}", "to": f"{upper}"}, system)
-        label = plain((first + last) / 2) if is_counted else f"{plain(first)} to {plain(last)}"
+        label = trimmed((first + last) / 2) if is_counted else f"{trimmed(first)} to {trimmed(last)}"
         address = Markup(' href="{}"').format(link) if link and count and not document.distributions_note else ""
         bars += Markup('<a tabindex="-1" title="{}: {}" style="--share: {:.4f}"{}></a>').format(
             label, count_of(count, "sample"), count / largest, address
         )
     ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
-    ticks = Markup("").join(Markup("<span>{}</span>").format(plain(each)) for each in ends)
+    ticks = Markup("").join(Markup("<span>{}</span>").format(trimmed(each)) for each in ends)
     return Markup(
         '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
         '<div class="bins" data-most="{:,}" style="--ink: {}">{}</div><div class="ticks">{}</div></div>'
-    ).format(shown(distribution.name), shown(document.systems[system]), largest, _system_ink(system), bars, ticks)
+    ).format(as_html(distribution.name), as_html(document.systems[system]), largest, _system_ink(system), bars, ticks)

@@ -170,7 +170,7 @@ def judge_comparison(
     comparison: Mapping[str, Any],
     kind: type[AnyBenchmark],
     differences: Sequence[doc.Compared],
-    slices: Sequence[doc.Slice],
+    slices: Sequence[doc.Sliced],
     main: Sequence[str],
 ) -> doc.Verdict:
     """Returns the verdict of a comparison, better or worse as in a report of the candidate with this baseline.
@@ -221,12 +221,12 @@ def _difference(values: Mapping[str, Any]) -> doc.Difference:
     return doc.Difference(values["difference"], low, high, values["verdict"])
 
 
-def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
+def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Sliced]:
     for label, slice_summary in comparison["slices"].items():
         row = [slice_summary["metrics"].get(name) for name in main]
         values = tuple(doc.Measured(cell and cell["candidate"]) for cell in row)
         differences = tuple(_difference(cell) if cell else doc.Difference() for cell in row)
-        yield doc.Slice(distinct_line(label), 0, slice_summary.get("samples"), values, differences, columns_of(label))
+        yield doc.Sliced(distinct_line(label), 0, slice_summary.get("samples"), values, differences, columns_of(label))
 
 
 def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
@@ -245,7 +245,7 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
 
 
 def _slice_blocks(
-    comparison: Mapping[str, Any], slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric]
+    comparison: Mapping[str, Any], slices: Sequence[doc.Sliced], metrics: Sequence[doc.Metric]
 ) -> Iterator[doc.Block]:
     if slices:
         yield doc.Slot("slices")

@@ -217,7 +217,7 @@ class Section(msgspec.Struct, frozen=True):
     where: Where = "both"
 
 
-class Slice(msgspec.Struct, frozen=True):
+class Sliced(msgspec.Struct, frozen=True):
     """The main metrics of one slice of one system, in their order. samples: None if it is not known.
 
     differences: from the baseline, empty without a baseline. where: the columns of the slice with their values, as
@@ -312,7 +312,7 @@ class Card(msgspec.Struct, frozen=True):
     picture_problem: str = ""
 
 
-class Night(msgspec.Struct, frozen=True):
+class NightRow(msgspec.Struct, frozen=True):
     """One run of a history. link: the address of its page, relative to this one; None if it has no page.
 
     verdict: of all of its gates together, empty without gates. part: a number that is equal for nights with comparable
@@ -377,7 +377,7 @@ class GateLine(msgspec.Struct, frozen=True):
 class Nights(msgspec.Struct, frozen=True):
     """The nights of a history, oldest first. events: newest first."""
 
-    nights: tuple[Night, ...]
+    nights: tuple[NightRow, ...]
     series: tuple[Series, ...]
     events: tuple[Event, ...]
     gates: tuple[GateLine, ...]
@@ -404,7 +404,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[Metric, ...] = ()
     lead: str = ""
     differences: tuple[Compared, ...] = ()
-    slices: tuple[Slice, ...] = ()
+    slices: tuple[Sliced, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     sample_metrics: tuple[Metric, ...] = ()
     samples: SampleTable | None = None

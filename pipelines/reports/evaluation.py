@@ -154,7 +154,7 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount], is_faile
         yield doc.Text(f"Every record was read, paired and scored: {samples}{more}.")
     else:
         rows: list[Sequence[doc.Cells]] = [
-            (name, *_became(coverage["ground_truth"], number), *_became(coverage["predictions"], None))
+            (name, *_record_cells(coverage["ground_truth"], number), *_record_cells(coverage["predictions"], None))
             for number, (name, coverage) in enumerate(coverages.items())
         ]
         header = ("system", "ground truth", "outcome", "predictions", "outcome")
@@ -174,7 +174,7 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount], is_faile
         yield doc.Text("Every quarantined record is in quarantine/, with its text.")
 
 
-def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, doc.Cell]:
+def _record_cells(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, doc.Cell]:
     """Returns how many records a side has, and how many of each status. system: whose samples are linked, if any."""
     return counts["read"], doc.Counts({status: count for status, count in counts.items() if status != "read"}, system)
 
@@ -293,14 +293,14 @@ def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[s
         yield doc.Text(shlex.join(command), "code")
 
 
-def _slices(summary: Mapping[str, Any], names: Sequence[str], against: BaselineDiff) -> Iterator[doc.Slice]:
+def _slices(summary: Mapping[str, Any], names: Sequence[str], against: BaselineDiff) -> Iterator[doc.Sliced]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
         for label, slice_summary in system["slices"].items():
             samples = sum(slice_summary["coverage"]["ground_truth"].values())
             values = tuple(doc.measured(slice_summary, name) for name in names)
             moved = [against.differences.get((system_name, label, name)) for name in names if against.differences]
             differences = tuple(each.difference if each else doc.Difference() for each in moved)
-            yield doc.Slice(distinct_line(label), number, samples, values, differences, columns_of(label))
+            yield doc.Sliced(distinct_line(label), number, samples, values, differences, columns_of(label))
 
 
 def _header(

@@ -126,7 +126,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
 
 
 def _neighbors(
-    sources: HistorySources, history: History, rows: Sequence[doc.Night], blessed: BaselineDiff
+    sources: HistorySources, history: History, rows: Sequence[doc.NightRow], blessed: BaselineDiff
 ) -> Iterator[tuple[str, doc.Cell]]:
     """Yields the benchmark, and links to the last run, the run before it and the blessed run."""
     yield "benchmark", history.benchmark
@@ -177,7 +177,7 @@ def _verdict(
         for label in dict.fromkeys(label for _, label, _ in against.differences if label):
             moved = (against.differences.get((system, label, name)) for name in history.metrics)
             cells = tuple(each.difference if each else doc.Difference() for each in moved)
-            slices.append(doc.Slice(distinct_line(label), systems.index(system), None, (), cells, columns_of(label)))
+            slices.append(doc.Sliced(distinct_line(label), systems.index(system), None, (), cells, columns_of(label)))
     lead = lead_first(history.kind)
     judged = judge_difference(lead, history.metrics, differences, slices, systems, "The latest run")
     return judge_nights(history, lead, systems, judged, _gate_verdicts(last), _failures(last))
@@ -205,13 +205,13 @@ def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[
             yield system, BaselineDiff(others, compared)
 
 
-def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
+def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.NightRow:
     scored = []
     for coverage in map(night.coverage.get, systems):
         text = f"{coverage.scored:,} of {coverage.samples:,}" if coverage else ""
         scored.append(f"{text}, {coverage.lacking_repeats}" if coverage and coverage.missing_repeats else text)
     link = page_link(sources.folder, sources.output, night.run)
-    return doc.Night(night.run, night.started, night.version, link, night.gates, part, tuple(scored))
+    return doc.NightRow(night.run, night.started, night.version, link, night.gates, part, tuple(scored))
 
 
 def _latest(document: doc.Document, history: History, nightly: Mapping[str, BaselineDiff]) -> Iterator[doc.Block]:

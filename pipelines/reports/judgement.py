@@ -19,7 +19,7 @@ from ..runs.documents import GateVerdict, coverage_text, gates_passed, worst_ver
 from ..runs.gates import RecordFailure
 from ..runs.history import History
 from ..runs.numbers import count_of, fixed, typeset
-from .document import Compared, Judgement, Link, Measured, Metric, Slice, Verdict, measured
+from .document import Compared, Judgement, Link, Measured, Metric, Sliced, Verdict, measured
 from .samples import columns_of
 from .text import number
 
@@ -74,7 +74,7 @@ def moved(name: str, compared: Compared) -> str:
     return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {difference.text(typeset)}"
 
 
-def evidence(slice_: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
+def evidence(slice_: Sliced, place: int, metric: Metric, overall: Measured | None = None) -> float:
     """Returns the least loss of a slice in the metric at `place`, by the end of its interval nearest to zero.
 
     overall: the value of all samples, the reference for a slice without baseline. A slice of few samples has little
@@ -90,7 +90,7 @@ def evidence(slice_: Slice, place: int, metric: Metric, overall: Measured | None
     return -ends[-1] if metric.higher_is_better else ends[0]
 
 
-def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequence[str]) -> list[Slice]:
+def by_evidence(slices: Iterable[Sliced], metrics: Sequence[Metric], lead: Sequence[str]) -> list[Sliced]:
     """Returns slices sorted by `evidence`, largest loss first, in the first lead metric for which any slice has it."""
     order = sorted(slices, key=lambda each: (each.label, each.system))
     places = {each.name: place for place, each in enumerate(metrics)}
@@ -103,7 +103,7 @@ def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequen
     return order
 
 
-def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequence[str]) -> tuple[Link, ...]:
+def lost_most(slices: Iterable[Sliced], place: int, metric: Metric, systems: Sequence[str]) -> tuple[Link, ...]:
     """Returns the slices that lost most in a metric, with their loss, of those that are worse after correction."""
     worse = [each for each in slices if each.differences and each.differences[place].verdict == "worse"]
     lost = []
@@ -118,7 +118,7 @@ def judge_difference(
     lead: Sequence[str],
     metrics: Sequence[str],
     differences: Sequence[Compared],
-    slices: Sequence[Slice],
+    slices: Sequence[Sliced],
     systems: Sequence[str],
     it: str,
 ) -> Verdict | None:

@@ -21,7 +21,7 @@ from ...metrics.benchmark import error_text
 from ...metrics.version import VERSION
 from ...transforms.records import writable
 from ..runs.provenance import PAGE_PROBLEM
-from .cells import CellWriter, block_table, histogram, markdown, shown
+from .cells import CellWriter, as_html, block_table, cell_markdown, histogram
 from .document import Document
 from .text import clipped, prose, visible, visible_json
 
@@ -75,7 +75,7 @@ def render(documents: Documents) -> bytes:
         f"default-src 'none'; script-src {' '.join(map(_source_hash, scripts))}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    text = _template("page.html.jinja", shown).render(
+    text = _template("page.html.jinja", as_html).render(
         documents=documents,
         Writer=CellWriter,
         version=VERSION,
@@ -126,7 +126,7 @@ def _template(name: str, finalize: Callable[[Any], Markup]) -> jinja2.Template:
     )
     environment.filters |= {
         "table": lambda table: Markup(block_table(table)),
-        "paragraph": lambda value: Markup(markdown(value)),
+        "paragraph": lambda value: Markup(cell_markdown(value)),
         "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CODE_LENGTH)))),
     }
     environment.globals["histogram"] = histogram

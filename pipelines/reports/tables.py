@@ -89,7 +89,7 @@ def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[doc.Block]:
 
 
 def slice_blocks(
-    slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric], systems: Sequence[str], is_compared: bool, others: str
+    slices: Sequence[doc.Sliced], metrics: Sequence[doc.Metric], systems: Sequence[str], is_compared: bool, others: str
 ) -> Iterator[doc.Block]:
     """Yields the first slices for Markdown, with values, or with differences. others: the file with all slices."""
     places = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]

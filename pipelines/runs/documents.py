@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # The Python API on records in memory must work without Beam.
     from ...transforms.totals import ComputedSlice
 
-Word = Literal["pass", "inconclusive", "invalid", "fail"]
+GateWord = Literal["pass", "inconclusive", "invalid", "fail"]
 """The verdict of a gate on a system, from the best to the worst: see WORST_LAST."""
 Interval = tuple[float, float]
 
@@ -244,10 +244,10 @@ class StoredProvenance(msgspec.Struct, frozen=True):
     inputs: dict[str, Any]
 
 
-WORST_LAST: tuple[Word, ...] = get_args(Word)
+WORST_LAST: tuple[GateWord, ...] = get_args(GateWord)
 
 
-def worst_verdict(verdicts: Iterable[Any]) -> Word | None:
+def worst_verdict(verdicts: Iterable[Any]) -> GateWord | None:
     """Returns the worst verdict; None if there are none."""
     return max(verdicts, key=WORST_LAST.index, default=None)
 
@@ -265,7 +265,7 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     slice: str | None
     judge: Literal["interval", "point"]
-    verdict: Word
+    verdict: GateWord
     blocks: bool
     reason: str
     value: float | None = None

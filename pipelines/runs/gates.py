@@ -35,7 +35,7 @@ from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration, Settings, system_prefix
 from .causes import DAMAGED_COVERAGE, QuarantineCause, most_frequent, most_often, stored_causes, unscored_systems
 from .differences import PAIRED, differences
-from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
+from .documents import GateVerdict, GateWord, Interval, SliceSummary, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
 from .numbers import digits_apart
 from .run import Run
@@ -67,7 +67,7 @@ def gate_verdicts(configuration: Configuration, run: Run, baseline: Run | None) 
 class _Check(NamedTuple):
     """The result of one bound or comparison of a gate."""
 
-    word: Word
+    word: GateWord
     reason: str
     reference: float | None = None
     difference: float | None = None
@@ -259,7 +259,7 @@ class _GateEvaluator:
         ends = difference_interval if by_interval and difference_interval is not None else (difference, difference)
         look = ends if look is None or gate.looks == 1 else look
         beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
-        word: Word = "inconclusive"
+        word: GateWord = "inconclusive"
         if min(map(signed_value, ends)) >= self.limit:
             hidden = self._hidden(paired, ends, ours, theirs)
             if hidden:

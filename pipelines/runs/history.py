@@ -47,7 +47,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class NightCounts:
     """The sample counts of a system on one night, named as in history.parquet. missing: samples without a prediction.
 
     repeats: those of all samples that are not rejected; 0 in a run without repeats. missing_repeats: those of them
@@ -103,7 +103,7 @@ class Night:
     ground_truth: str | None
     points: dict[tuple[str, str], Point] = field(default_factory=dict)
     unmeasured: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    coverage: dict[str, Coverage] = field(default_factory=dict)
+    coverage: dict[str, NightCounts] = field(default_factory=dict)
     gates: str = ""
     drawn: str = ""
     derived: Mapping[str, str] = field(default_factory=dict)
@@ -238,7 +238,7 @@ def _nights(table: Any) -> dict[str, list[Night]]:
                 derived=msgspec.json.decode(row["derived"] or "{}"),
             ),
         )
-        night.coverage[row["system"]] = Coverage(**{each.name: row[each.name] or 0 for each in fields(Coverage)})
+        night.coverage[row["system"]] = NightCounts(**{each.name: row[each.name] or 0 for each in fields(NightCounts)})
         if row["value"] is None:
             night.unmeasured[row["system"], row["metric"]] = row["verdict"]
         else:

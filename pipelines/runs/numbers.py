@@ -33,10 +33,10 @@ def fixed(value: float) -> str:
     return f"{half_up(value, places):.{places}f}"
 
 
-def plain(value: float) -> str:
+def trimmed(value: float) -> str:
     """Returns a number as `fixed`, without the zeros at its end.
 
-    >>> plain(0.25), plain(0.99996), plain(1234567.0)
+    >>> trimmed(0.25), trimmed(0.99996), trimmed(1234567.0)
     ('0.25', '0.99996', '1234567')
     """
     return fixed(value).rstrip("0").rstrip(".")

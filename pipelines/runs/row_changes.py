@@ -29,7 +29,7 @@ from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.io.storage import reason_of
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, exact_statistics, is_one_of, read_rows
-from ...transforms.slice_labels import slices_of
+from ...transforms.slice_labels import sample_slices
 from ..config.settings import Configuration
 from .named import SystemRun
 
@@ -176,7 +176,7 @@ def _statistics(
     def in_slice() -> Iterator[tuple[str, str, str]]:
         for sample_id, status, statistics, *cells in _rows(side, columns):
             values = (None if cell is None else json.loads(cell) for cell in cells)
-            found = slices_of(slices, dict(zip(names, values, strict=True)))
+            found = sample_slices(slices, dict(zip(names, values, strict=True)))
             if label and label not in [each.label for each in found]:
                 continue
             text = _relabeled(labels, own, statistics)

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from beamscore.pipelines.commands.select import SelectedRows
 from beamscore.transforms.records import EARLIER_ROWS
-from beamscore.transforms.rows import EarlierRows, SampleRow, SampleTable, read_rows, sample_schema
+from beamscore.transforms.rows import EarlierRows, SampleRow, SystemRows, read_rows, sample_schema
 from tests.laws import tries
 from tests.transforms.samples import problem_of, row_records
 
@@ -46,7 +46,7 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
     files = tuple(str(write(folder / name, part, group)) for name, part in (("a", cells[:cut]), ("b", cells[cut:])))
     kept = [each for each in cells if each["system"] == "ours"]
 
-    table = SampleTable(files, "ours", ("kind",), ("score",))
+    table = SystemRows(files, "ours", ("kind",), ("score",))
     found = [record.decode(SampleRow) for _, record in row_records(table, 1)]
     expected = [(each["sample_id"], repr(each["score"]), each["truth_hash"]) for each in kept]
     assert [(row.sample_id, repr(row.metrics[0]), row.truth_hash) for row in found] == expected

@@ -20,7 +20,7 @@ from beamscore.transforms.evaluate import ComputeValues, SumSlices, merge_totals
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
-from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slices_of, value_text
+from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, sample_slices, value_text
 from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
 from tests.laws import tries
 from tests.metrics.statistics.samples import TOY
@@ -53,7 +53,7 @@ from tests.transforms.samples import bundle
     ],
 )  # fmt: skip
 def test_the_labels_of_a_sample(values: list[Any], slices: list[str], labels: list[str]) -> None:
-    assert [each.label for each in slices_of(map(tuple, slices), dict(zip("cd", values, strict=False)))] == labels
+    assert [each.label for each in sample_slices(map(tuple, slices), dict(zip("cd", values, strict=False)))] == labels
 
 
 NAMES = st.text("a=,\\b", max_size=4)

@@ -72,7 +72,7 @@ def known_fields(file: SourceFile, fields: FieldMap) -> list[str] | None:
         return fields.present(header_of(file, fields))
     if file.format == "jsonl":
         return None
-    schema = schema_of(file)
+    schema = file_schema(file)
     check_columns(file.path, schema.names, fields)
     return fields.present(schema.names)
 
@@ -322,7 +322,7 @@ def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
         raise ValueError(f"it was cut off: nothing ends the stream at byte {end}")
 
 
-def schema_of(file: SourceFile) -> Any:
+def file_schema(file: SourceFile) -> Any:
     """Returns the schema of a Parquet or Arrow file; raises InputProblem if it cannot be read."""
     if file.format == "parquet":
         with open_parquet(file) as parquet:
@@ -433,7 +433,7 @@ class RowsOfBatch:
             if len(payload) <= self._limits.record_bytes:
                 return Row(number, sample_id, payload, encoding=encoding)
             cause, message = "too_large", too_large(len(payload), self._limits.record_bytes)
-        return Row(number, sample_id, shown(record), error=message, cause=cause, encoding=JSON)
+        return Row(number, sample_id, clipped_repr(record), error=message, cause=cause, encoding=JSON)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is omitted."""
@@ -458,7 +458,7 @@ _SHOWN.maxstring = _SHOWN.maxother = MAX_QUARANTINED_LENGTH
 _SHOWN.maxdict = 20
 
 
-def shown(value: Any) -> bytes:
+def clipped_repr(value: Any) -> bytes:
     """Returns the beginning of a value as Python writes it, for a person."""
     try:
         text = _SHOWN.repr(value)

@@ -173,7 +173,7 @@ class WriteRecords(beam.PTransform):
             delete_files([f"{self.path}.{self._run_id}{PART}"])
 
 
-def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
+def known_columns(*kinds: type[msgspec.Struct]) -> Columns:
     """Returns the columns of known kind of records of these types: those that never hold plain text."""
     fields = {name: is_text for kind in kinds for name, is_text in record_fields(kind).items()}
     return {"sample_id": Kind.TEXT, **{name: Kind.JSON for name, is_text in fields.items() if not is_text}}

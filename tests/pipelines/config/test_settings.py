@@ -14,7 +14,7 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns
-from beamscore.transforms.slice_labels import slices_of
+from beamscore.transforms.slice_labels import sample_slices
 from tests.metrics.samples import digest, schema_without_words
 from tests.toy import ToyBenchmark
 
@@ -248,5 +248,5 @@ def test_gates_are_checked_against_the_run(gates: Any, systems: str, slices: Any
 
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.text(max_size=4), min_size=1, max_size=3))
 def test_the_columns_of_any_label_are_found(cells: dict[str, str]) -> None:
-    (one,) = slices_of([tuple(cells)], cells)
+    (one,) = sample_slices([tuple(cells)], cells)
     assert label_columns(one.label) == tuple(cells)

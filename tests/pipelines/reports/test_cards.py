@@ -13,14 +13,14 @@ from beamscore.pipelines.reports import cards
 from beamscore.pipelines.reports.document import Card, CardSide
 from beamscore.transforms.pick import PickedSample
 from beamscore.transforms.records import MAX_SHOWN_BYTES
-from beamscore.transforms.sample_changes import ChangedRecords, Text
+from beamscore.transforms.sample_changes import ChangedRecords, RecordText
 
 CHEMISTRY = ChemistryBenchmark(ChemistryOptions())
 MAIN = CHEMISTRY.main_sample_metric().name
 NAMES = [spec.name for spec in CHEMISTRY.sample_metrics]
 
 
-def text(value: Any) -> Text:
+def text(value: Any) -> RecordText:
     encoded = json.dumps({"sample_id": "s", "text": value, "source": "web"}).encode()
     return encoded, len(encoded)
 
@@ -88,7 +88,7 @@ def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[s
     assert list(cards.what_changed("score", side(0.5, *words), side(0.5, *words))) == []
 
 
-def records(change: float | None, truth: Text | None, *predictions: Text | None) -> ChangedRecords:
+def records(change: float | None, truth: RecordText | None, *predictions: RecordText | None) -> ChangedRecords:
     row: dict[str, Any] = {"sample_id": "s", "change": change, "kind": "worse"}
     for name in ("baseline", "candidate"):
         row |= {f"{name}.status": "scored"} | {f"{name}.{metric}": 0.25 for metric in NAMES}

@@ -7,7 +7,7 @@ import pytest
 
 from beamscore.pipelines.reports import judgement as judging
 from beamscore.pipelines.reports.comparison import judge_comparison
-from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
+from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Sliced
 from beamscore.pipelines.runs.documents import GateVerdict
 from beamscore.pipelines.runs.gates import RecordFailure
 from tests.toy import ToyBenchmark
@@ -107,7 +107,7 @@ def test_slices_that_lost_most_lost_so_much_at_least() -> None:
     higher, lower = Metric("f1"), Metric("f1", higher_is_better=False)
     slices, turned = (
         [
-            Slice(name, 1, 9, (), (compared("f1", move, metric.higher_is_better).difference,), {"of": name})
+            Sliced(name, 1, 9, (), (compared("f1", move, metric.higher_is_better).difference,), {"of": name})
             for name, move in moves.items()
         ]
         for metric in (higher, lower)
@@ -124,7 +124,7 @@ def test_slices_that_lost_most_lost_so_much_at_least() -> None:
 @pytest.mark.parametrize(("higher", "first"), [(True, "low"), (False, "high")])
 def test_slices_without_a_baseline_are_told_apart_from_all_samples(higher: bool, first: str) -> None:
     values = {"few": (0.1, -0.9, 1.0), "low": (0.3, 0.2, 0.4), "high": (0.9, 0.8, 1.0), "none": (None, None, None)}
-    slices = [Slice(name, 0, 9, (Measured(*each),)) for name, each in values.items()]
+    slices = [Sliced(name, 0, 9, (Measured(*each),)) for name, each in values.items()]
     metric = Metric("f1", higher_is_better=higher, values=(Measured(0.5),))
     found = judging.by_evidence(slices, [metric], ["f1"])
     assert (found[0].label, found[-1].label) == (first, "none")

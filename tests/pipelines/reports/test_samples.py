@@ -15,7 +15,7 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports import samples
 from beamscore.pipelines.reports.cells import histogram
 from beamscore.pipelines.reports.document import Distribution, Document, Verdict
-from beamscore.transforms.slice_labels import slices_of
+from beamscore.transforms.slice_labels import sample_slices
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
 
@@ -56,7 +56,7 @@ def test_a_slice_finds_its_own_samples_by_the_columns_of_its_label(values: list[
     cells = {name: [json.dumps(each[place]) for each in values] for place, name in enumerate(names)}
     known = [dict(zip(names, each, strict=True)) for each in values]
     table = samples.page_rows(rows([*zeros], [*zeros], **cells), ["a"], SPECS, len(values))
-    labels = [{each.label for each in slices_of([names[:1], names], sample)} for sample in known]
+    labels = [{each.label for each in sample_slices([names[:1], names], sample)} for sample in known]
     for label in set().union(*labels):
         wanted = samples.columns_of(label)
         # A page collapses blanks, and an empty value asks it for nothing.

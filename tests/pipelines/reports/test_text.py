@@ -14,7 +14,7 @@ from markupsafe import Markup
 from beamscore.metrics.benchmark import Table
 from beamscore.metrics.common import svg
 from beamscore.pipelines.reports import text as texts
-from beamscore.pipelines.reports.cells import block_table, breakable, markdown, shown as shown_in_page
+from beamscore.pipelines.reports.cells import as_html, block_table, breakable, cell_markdown
 from beamscore.pipelines.reports.document import Counts
 from beamscore.pipelines.reports.samples import rounded
 from beamscore.pipelines.reports.tables import benchmark_table
@@ -32,8 +32,8 @@ SHOWN = [
     (typeset, -0.00001, "−0.00001"),
     *((fixed, value, shown) for value, shown in ((9 / 32, "0.2813"), (-9 / 32, "-0.2813"))),
     (rounded, 9 / 32, 0.2813),
-    (shown_in_page, -0.5, "−0.5000"),
-    (markdown, Counts({"missing_prediction": 1, "duplicate": 2}), "1 missing prediction, 2 duplicates"),
+    (as_html, -0.5, "−0.5000"),
+    (cell_markdown, Counts({"missing_prediction": 1, "duplicate": 2}), "1 missing prediction, 2 duplicates"),
     *((fixed, value, shown) for value, shown in ((1e300, f"{1e300:.4f}"), (math.inf, "inf"), (-math.inf, "-inf"))),
     (number, None, "–"),
     (number, 12, "12"),
