@@ -13,7 +13,6 @@ from msgspec import Meta
 
 from ...metrics.benchmark import AnyBenchmark, MetricSpec
 from ...metrics.common.text import nearest
-from ...metrics.statistics.paired import MIN_REPLICATES
 from .errors import UsageError
 
 SYSTEM_NAME = r"\A[A-Za-z0-9_.-]{1,100}\Z"
@@ -114,6 +113,9 @@ def check_gates(gates: Mapping[str, Gate], kind: type[AnyBenchmark], replicates:
 
 def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
     """Yields the wrong key of a gate, and why the gate could never pass, could never fail or judges nothing."""
+    # NumPy is imported late.
+    from ...metrics.statistics.paired import MIN_REPLICATES
+
     (low, high), least, most = spec.bounds, gate.minimum, gate.maximum
     ends = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
     always = f"the metric is always {' and '.join(filter(None, ends))}"
