@@ -53,6 +53,7 @@ EXPANSIONS = {
     "an end of 56 characters, nearly met": "\\def\\x#1" + "a" * 55 + "b{}" + "\\x" + "a" * LENGTH,
     "global definitions within many groups": "{\\def\\a{}" * 60_000 + "\\gdef\\a{}" * 60_000,
     "expanded definitions that grow twofold": "\\def\\a{xx}" + "\\edef\\a{\\a\\a}" * 60,
+    "an assignment without a value": "\\let\\a" + " " * LENGTH,
     "short calls": "\\def\\a#1{#1}" + "\\a x" * 200_000,
 }
 REPEATED = (

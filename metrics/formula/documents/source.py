@@ -52,6 +52,11 @@ _MARK = re.compile(
     r"|\\(?:[A-Za-z@]+|.)",
     re.DOTALL,
 )
+_NOT_EVALUATED = re.compile(
+    r"\\let\s*(?:\\[A-Za-z@]+|\\csname[^\\]*\\endcsname)\s*(?:=\s*)?\\[A-Za-z@]+"
+    r"|\\iffalse(?=(?:\s|%[^\n]*\n)*\}(?!\s*\\fi))"
+)
+"""Assignments to a command, and an `\\iffalse` that ends the body of a definition: `\\def\\ifdraft{\\iffalse}`."""
 _MAX_QUOTED = 2_000
 _REST_OF_BLANK_LINE = re.compile(r"[ \t\r]*\n")
 _VISIBLE = re.compile(r"\S")
@@ -63,7 +68,8 @@ def visible_source(source: str) -> str:
     - An unescaped `%` and the rest of its line. The line break stays, unless nothing else is on the line: a blank line
       would end the paragraph.
     - `\\iffalse ... \\fi`. Conditionals within it nest: commands but `\\iff` that begin with `\\if`, with no brace
-      behind. What is between its `\\else` and its `\\fi` stays.
+      behind. What is between its `\\else` and its `\\fi` stays. What only gives `\\iffalse` to another command, by
+      `\\let` or as the end of a body, skips nothing.
     - `\\begin{comment} ... \\end{comment}`, which does not nest.
     - What is inside of the environments verbatim, Verbatim, lstlisting, minted and filecontents, of `\\verb` and
       `\\lstinline`, and the address of `\\url`, `\\href`, `\\path` and `\\nolinkurl`. There, line breaks stay. What is
@@ -113,6 +119,8 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
                 yield false_start, position, True
                 false_start = -1
                 live += [True] if token == "\\else" else []
+        elif given := _NOT_EVALUATED.match(source, start):
+            position = given.end()
         elif token[0] == "%":
             yield start, position, True
         elif name == "comment":

@@ -241,6 +241,12 @@ def test_any_text_gives_formulas_in_order_and_what_is_visible_keeps_its_place(di
     assert all(shown in (" ", kept) for shown, kept in zip(visible_source(text), text, strict=True))
 
 
+GIVEN = (
+    *(r"\let\iffull\iffalse", r"\let \iffull = \iffalse", r"\expandafter\let\csname ifa\endcsname\iffalse"),
+    *(r"\let\iffalse\iftrue", r"\def\iffull{\iffalse}", r"\newcommand{\iffull}{\iffalse }"),
+)
+
+
 def test_what_is_visible() -> None:
     def paragraphs(text: str) -> list[list[str]]:
         return [paragraph.split() for paragraph in re.split(r"\n\s*\n", text)]
@@ -259,6 +265,10 @@ def test_what_is_visible() -> None:
         "\\iffalse a \\else \\ifx x y b \\fi c \\fi d": " \\ifx x y b \\fi c  d",
         "\\iffalse a % \\fi\n b \\fi c": " c",
         "\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c": "\\newif\\ifdraft  c",
+        # Only a use of such a command would skip anything.
+        **{f"{each} a % b\n\\iffalse c \\fi d": f"{each} a \n d" for each in GIVEN},
+        "\\def\\a{\\iffalse % b\n} c": "\\def\\a{\\iffalse \n} c",
+        "\\iffalse \\let\\x\\iffalse \\fi a \\fi b {\\iffalse}\\fi c": " b { c",  # they count in what is skipped
         "\\iffalse a \\iff b \\ifthenelse{c}{d}{e} \\fi c": " c",  # a sign, and a command with arguments
         "a \\iffalse never closed": "a ",
         "a\n\\begin{comment}\n% x\n\\end{comment}\nb": "a\nb",
