@@ -29,8 +29,8 @@ _END_DOCUMENT = re.compile(r"\\end[ \t]*\{document\}")
 _MISSING_PAGE = re.compile(r"\[MISSING_PAGE[A-Z_]{0,20}(?::[0-9]{1,9})?\]")
 _WITHIN_FORMULAS = r"aligned|gathered|multlined|split|[a-z]?cases|(?:sub)?array|CD|math\}|[a-zA-Z]?(?:small)?matrix"
 _PROSE = re.compile(
-    r"\\(?:documentclass|usepackage|(?:sub)*section|title|item|caption)(?![a-zA-Z])"
-    rf"|\\begin\s*\{{(?!{_WITHIN_FORMULAS})|\\\(|(?<!\\)\$|\n[ \t\r]*\n"
+    r"(?<!\\)(?:\\\\)*(?:\\(?:documentclass|usepackage|(?:sub)*section|title|item|caption)(?![a-zA-Z])"
+    rf"|\\begin\s*\{{(?!{_WITHIN_FORMULAS})|\\\(|\$)|\n[ \t\r]*\n"
 )
 _TEXT_WITHIN_FORMULAS = re.compile(r"\\(?:text[a-z]*|[mh]box)\s*\{(?:[^{}\\]|\\.)*\}", re.DOTALL)
 

@@ -82,7 +82,7 @@ IN_ALL = [
 IN_MARKDOWN = [
     ("mathpix", "```latex\n$$ x $$\n``` from $5 to $6, or $7 $$ y $$ for $8", []),
     ("gpt4o", "```math\nx = 1 % one\n```\n```latex\nx = \\frac{1}{2}\n```", ["x = 1", "x = \\frac{1}{2}"]),
-    ("gpt4o", "```latex\n\\begin{tabular}{c} a \\end{tabular}\n```\n```tex\nSee $x$.\n```", []),
+    ("gpt4o", "```latex\n\\begin{tabular}{c} a \\end{tabular}\n```\n```tex\n$x$.\n```\n```tex\na \\\\\\(x\\)\n```", []),
     ("gpt4o", "```markdown\nPage 1 $$ x $$\n```\n```markdown\n$$ y $$\n```\nend $$ z $$", ["x", "y", "z"]),
     ("gpt4o", "~~~tex\n\\newcommand{\\R}{R}\n\\[ \\R \\]\n~~~\n```python\n$$ never closed $$", ["R"]),
     ("nougat", r"\[x=1,\tag{3}\] \(y\) \[z [MISSING_PAGE_FAIL:3] text \[ c \]", ["x=1,", "z", "c"]),
@@ -137,7 +137,7 @@ def test_an_offset_is_where_the_formula_opens_in_the_source() -> None:
 
 FENCED = [("\n```latex\n", "\n```\n"), ("\n```math\n", "\n```\n")]
 PARTS_OF_FORMULAS = st.sampled_from([
-    *[r"x", r"= 1", r"x^2_3", r"\frac{a}{b}", r"&", r"\\", r"\ ", r"<", r"'", r"\{", r"\left\{"],
+    *[r"x", r"= 1", r"x^2_3", r"\frac{a}{b}", r"&", r"\\", r"\\(a)", r"\ ", r"<", r"'", r"\{", r"\left\{"],
     *("| a |", "\n+ c", "\n- d", "\n# e", "* e", "1. f", "x\n> 0", "\\cite{a}", "`a'", "``b''"),
     # Words and prose, in other scripts too.
     *("profit per unit sold", "- variable cost per unit", "we see that the sum is small and", "\u5229\u6da6 \u6bcf"),
