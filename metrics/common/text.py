@@ -15,6 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 RELATED, ALIKE = 0.6, 0.8
 """Ratios of difflib from which on a name may be meant by another one, and is a misspelling of it."""
 MAX_CACHED_LENGTH = 64
@@ -160,6 +161,11 @@ def with_codes(text: str, seen: str = "") -> str:
     return unseen(seen).sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
+def without_lone_returns(text: str) -> str:
+    """Returns `text` with each CR that no LF follows, which is the end of a line, as LF; nothing changes its place."""
+    return _LONE_RETURN.sub("\n", text)
+
+
 def without_comments(text: str) -> tuple[str, Sequence[int]]:
     r"""Returns LaTeX text without its comments, and the index in `text` of each remaining character and of the end.
 
@@ -171,6 +177,7 @@ def without_comments(text: str) -> tuple[str, Sequence[int]]:
     """
     if "%" not in text:
         return text, range(len(text) + 1)
+    text = without_lone_returns(text)
     kept: list[str] = []
     offsets: list[int] = []
     position = 0

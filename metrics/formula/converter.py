@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from ..benchmark import error_text
 from ..common.budget import Budget, OutOfBudget
+from ..common.text import without_lone_returns
 from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of, text_lines
 from .documents.dialects import document_formulas
 from .records import FormulaOptions
@@ -94,7 +95,7 @@ def _displayed(dialect: str, path: str, content: bytes) -> Iterator[tuple[str, b
     budget = Budget(FormulaOptions().max_steps)
     number = 0
     try:
-        text = content.decode("utf-8-sig")
+        text = without_lone_returns(content.decode("utf-8-sig"))
         for page, on_page in enumerate(text.split("\f") if dialect != "latex" else [text], start=1):
             for formula in document_formulas(on_page, dialect, budget):
                 line = on_page.count("\n", 0, formula.offset) + 1

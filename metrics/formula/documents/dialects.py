@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from ...common.budget import Budget
+from ...common.text import without_lone_returns
 from .displays import DISPLAYED, bare, displays
 from .source import expand_macros, visible_source
 
@@ -77,6 +78,7 @@ def document_formulas(document: str, dialect: str, budget: Budget) -> list[Formu
     Raises OutOfBudget if its macros grow too long.
     """
     budget.spend(len(document))
+    document = without_lone_returns(document)
     markdown = dialect != "latex"
     visible = visible_markdown(document, budget, dialect == "gpt4o") if markdown else visible_source(document)
     text, origins = expand_macros(visible, budget)

@@ -139,7 +139,7 @@ SOURCE = "\\newcommand{\\half}{\\frac{1}{2}}\n\\begin{document}\n% \\[ hidden \\
         ("markdown", "out/motion.md", PAGES,
          [("motion/0000000", "E = 1", {"page": 1, "line": 4, "subset": "motion"}),
           ("motion/0000001", "a = b", {"page": 2, "line": 4, "subset": "motion"})]),
-        ("source", "out\\motion.tex", SOURCE,
+        ("source", "out\\motion.tex", SOURCE.replace("\n", "\r"),
          [("motion/0000000", "\\frac{1}{2} m", {"line": 4, "subset": "motion"}),
           ("motion/0000001", "x", {"line": 5, "subset": "motion"})]),
     ],

@@ -205,7 +205,7 @@ SPELLINGS = {
         r"\begin{tabular}{c} \multirow [ t ] 2 * [ 2 p t ] x \end{tabular}",
     ),
     # A comment ends with its line, and the tool joins all lines before it cuts at one.
-    "a % b\n+ c": ("a + c", "a"),
+    **dict.fromkeys(("a % b\n+ c", "a % b\r+ c", "a % b\r\n+ c"), ("a + c", "a")),
     "% a\nb \\alpha% c\nd \\% e": (r"b \alpha d \% e", r"a b \alpha"),
     "\\begin{align}%\n a &= b \\\\ % c\n d \\end{align}": (
         r"\begin{array} {rl} { a } & { { } = b } \\ { d } \end{array}",
