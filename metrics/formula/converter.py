@@ -17,6 +17,7 @@ from ..common.budget import Budget, OutOfBudget
 from ..common.text import without_lone_returns
 from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of, text_lines
 from .documents.dialects import document_formulas
+from .documents.displays import stripped
 from .records import FormulaOptions
 
 FIELDS = {"cdm_ground_truth": "gt", "cdm_predictions": "pred"}
@@ -82,7 +83,7 @@ def _lines(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unreadab
     subset = stem_of(path)
     for number, line in enumerate(text_lines(path, stream)):
         try:
-            text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
+            text = stripped(line.decode("utf-8-sig" if number == 0 else "utf-8"))
         except UnicodeDecodeError as error:
             yield UnreadableSource(f"{path}, line {number + 1}: not UTF-8 ({error.reason})")
             continue
@@ -106,4 +107,4 @@ def _displayed(dialect: str, path: str, content: bytes) -> Iterator[tuple[str, b
     except UnicodeDecodeError as error:
         raise UnreadableSource(f"{path}: not UTF-8 ({error.reason})") from error
     except OutOfBudget as error:
-        raise UnreadableSource(f"{path}: {error.message}") from error
+        raise UnreadableSource(f"{path}: too long, or too many macros, to be read at once: split it") from error

@@ -275,9 +275,14 @@ def _without_arguments(content: str, kind: str) -> str:
     """Returns the content of an environment without its leading arguments, runs of blanks as single spaces."""
     if kind.endswith(("at", "ed", "split")):
         content = (_COLUMN_PAIRS if kind.endswith("at") else _POSITION).sub("", content, count=1)
-    content = _WHITE_SPACE.sub(" ", content).strip()
-    backslashes = len(content) - len(content.rstrip("\\"))
-    return f"{content} " if backslashes % 2 else content  # a control space keeps its blank
+    return stripped(_WHITE_SPACE.sub(" ", content))
+
+
+def stripped(formula: str) -> str:
+    """Returns a formula without blanks around it, but for the one of a control space at its end."""
+    formula = formula.strip()
+    backslashes = len(formula) - len(formula.rstrip("\\"))
+    return f"{formula} " if backslashes % 2 else formula
 
 
 def _only_environment(formula: str) -> tuple[str, str] | None:

@@ -134,8 +134,8 @@ SOURCE = "\\newcommand{\\half}{\\frac{1}{2}}\n\\begin{document}\n% \\[ hidden \\
         ("cdm_predictions", "cdm.json", CDM, [("case_1", "y = 2x + 3z"), ("sample_1", ""), ("7", "e")]),
         ("cdm_ground_truth", "cdm.json", "\ufeff[]", []),
         # `spe/0000002.png` is the image of the third line, though the second is blank; the file is the subset.
-        ("lines", "gs://b/UniMER-Test/spe.txt", "\ufeff\\frac a b \r\n\n x^2",
-         [("spe/0000000", "\\frac a b", {"subset": "spe"}), ("spe/0000002", "x^2", {"subset": "spe"})]),
+        ("lines", "gs://b/UniMER-Test/spe.txt", "\ufeff\\frac a b \r\n\n x\\ ",
+         [("spe/0000000", "\\frac a b", {"subset": "spe"}), ("spe/0000002", "x\\ ", {"subset": "spe"})]),
         ("markdown", "out/motion.md", PAGES,
          [("motion/0000000", "E = 1", {"page": 1, "line": 4, "subset": "motion"}),
           ("motion/0000001", "a = b", {"page": 2, "line": 4, "subset": "motion"})]),
@@ -153,7 +153,7 @@ EXPECTED = "expected img_id, a text or an integer, and 'gt', a text"
 UNREADABLE: list[tuple[str, bytes, list[Any]]] = [
     # A file that is not in its layout.
     ("markdown", b"$$ \xff $$", ["file: not UTF-8 (invalid start byte)"]),
-    ("markdown", b"$$ x $$" * 1_000_000, ["file: scoring takes more work than max_steps="]),
+    ("markdown", b"$$ x $$" * 1_000_000, ["file: too long, or too many macros, to be read at once: split it"]),
     *(("cdm_predictions", text, ["file: not JSON: "]) for text in (b"{", b'["\xff"]', b"[" * 100_000)),
     ("cdm_predictions", b'{"img_id": "a"}', ["file: expected a list of objects with img_id, gt and pred"]),
     ("lines", "a\nb\n".encode("utf-16"), ["file, line 1: it has a character NUL, as UTF-16 has; "]),
