@@ -29,6 +29,7 @@ _LONG = (
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\hskip 1pt", "\\begin{tabularx}{a}{X", "\\begin{wraptable}[t]")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\jot=1pt plus", "\\vrule width 1", "\\addlinespace[", "\\raise")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\noalign{\\jot 1pt", "\\global\\jot", "\\makebox[a]", "\\hbox")),
+    f"x }} \\begin{{aligned}}{' ' * 19_000}",
     "x } " + "\\noalign{\\kern\\jot" * 1_000,
     "\\begin{pmatrix}" + "\\toprule\\multicolumn{999}{c}{}&" * 150 + "\\end{pmatrix}",
 )

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from ..latex.commands import LAYOUT, words
+from ..latex.commands import LAYOUT, POSITIONED, words
 
 ALIGNED = words("align alignat xalignat xxalignat flalign eqnarray aligned alignedat split")
 GATHERED = words("gather multline gathered multlined")
@@ -240,7 +240,7 @@ _WITHOUT_INK = re.compile(
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+)\*?\s*\}")
 _ROWS = re.compile(r"\\(?P<edge>begin|end)\s*\{|(?P<row>\\\\|&)|\\.", re.DOTALL)
 _COLUMN_PAIRS = re.compile(r"\A\s*\{\s*\d*\s*\}")
-_POSITION = re.compile(r"\A\s*\[[a-z]\]")
+_POSITION = re.compile(r"\A\s*\[[tbc]\]")
 MAX_LAYERS = 4
 """At most this many directly nested environments are removed."""
 
@@ -267,14 +267,17 @@ def bare(formula: str, environment: str) -> tuple[str, str]:
         kind, content = inner
     wrapper = "aligned" if kind in ALIGNED else "gathered" if kind in GATHERED else ""
     if wrapper and _has_rows(content):
-        return content, f"\\begin{{{wrapper}}} {content} \\end{{{wrapper}}}"
+        start = "{}" if _POSITION.match(content) else ""  # which is ink in `align`, and a position in `aligned`
+        return content, f"\\begin{{{wrapper}}} {start}{content} \\end{{{wrapper}}}"
     return content, content
 
 
 def _without_arguments(content: str, kind: str) -> str:
     """Returns the content of an environment without its leading arguments, runs of blanks as single spaces."""
-    if kind.endswith(("at", "ed", "split")):
-        content = (_COLUMN_PAIRS if kind.endswith("at") else _POSITION).sub("", content, count=1)
+    if kind in POSITIONED:
+        content = _POSITION.sub("", content)
+    if kind.endswith("at"):
+        content = _COLUMN_PAIRS.sub("", content)
     return stripped(_WHITE_SPACE.sub(" ", content))
 
 

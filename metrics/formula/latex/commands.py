@@ -107,6 +107,8 @@ MODULI = {"\\mod": ("\\mkern 18mu", *_MOD), "\\pmod": ("\\mkern 18mu", "(", *_MO
 MATRICES = words("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix")
 """Environments whose starred form takes the alignment of its columns in brackets."""
 ARRAYS = frozenset({"array", "tabular", "subarray"})
+POSITIONED = words("aligned alignedat gathered multlined")
+"""Environments that take a position in brackets, as ARRAYS do; in others, brackets behind `\\begin` are ink."""
 DELIMITED = {
     "matrix": ("", ""),
     "pmatrix": ("(", ")"),

@@ -32,6 +32,7 @@ _COLUMN_OF_TEXT = re.compile(r"[XJLCR](?=[^{}]*(?:\{|\}\Z))")
 _ALIGNMENTS = {"X": "l", "J": "l", "L": "l", "C": "c", "R": "r"}
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
+_POSITION_OF_ROWS = re.compile(rf"(\\begin\s*\{{\s*(?:{'|'.join(commands.POSITIONED)})\s*\}})\s*\[\s*[tbc]\s*\]")
 _RENAMED = {
     **dict.fromkeys(("split", "align", "alignat", "alignedat", "eqnarray", "flalign", "xalignat"), "aligned"),
     **dict.fromkeys(("gather", "multline", "multlined"), "gathered"),
@@ -119,7 +120,8 @@ def clean_formula(text: str, released: bool) -> str:
     breaks into thin spaces. The steps are in the order of the released CDM tool, which drops labels and the sign
     `\\$`, too, prints the distance after a line break, and takes words such as "cases" for rows.
     """
-    text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
+    text = plain_text(text)
+    text = _COLUMN_PAIRS.sub(r"\1", text if released else _POSITION_OF_ROWS.sub(r"\1", text))
     text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
     text = cut_at_comment(text)
     text = _DROPPED.sub(BLANK, text) if released else _DROPPED_OR_COMMAND.sub(lambda mark: mark[1] or BLANK, text)
@@ -444,7 +446,8 @@ class _Reader:
         if name not in commands.ARRAYS and name not in commands.DELIMITED:
             raise Unparsable(f"no environment {name[:40]}")
         alignment = self._take_match(_OPTION)[1:-1] if name in commands.MATRICES and given != name else ""
-        self._take_match(_POSITION)
+        if name in commands.ARRAYS or self._released:
+            self._take_match(_POSITION)
         columns = alignment if alignment in {"l", "c", "r"} else ""
         if name in commands.ARRAYS:
             columns = _alignments("".join(self._raw_group()))

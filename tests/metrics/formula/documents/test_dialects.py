@@ -120,6 +120,8 @@ def test_rows_are_in_an_environment_that_can_be_typeset() -> None:
         r"\begin{alignat}{2} a &= b \end{alignat}": r"\begin{aligned} a &= b \end{aligned}",
         r"\begin{gather} a \\ b \end{gather}": r"\begin{gathered} a \\ b \end{gathered}",
         r"\[ \begin{aligned}[t] a &= b \end{aligned} \]": r"\begin{aligned} a &= b \end{aligned}",
+        r"\[ \begin{alignedat}[t]{2} a &= b \end{alignedat} \]": r"\begin{aligned} a &= b \end{aligned}",
+        r"\begin{align} \begin{split}[b] &= a \end{split} \end{align}": r"\begin{aligned} {}[b] &= a \end{aligned}",
         r"\begin{gather} \begin{cases} a \end{cases} \\ b \end{gather}": (
             r"\begin{gathered} \begin{cases} a \end{cases} \\ b \end{gathered}"
         ),

@@ -40,6 +40,7 @@ FORMS = {
     r"\begin{align*} a &= b \\ c &= d \end{align*}": (
         r"\begin{array} {rl} { a } & { { } = b } \\ { c } & { { } = d } \end{array}"
     ),
+    r"\begin{alignedat}[t]{2} x \end{alignedat}": r"\begin{array} {r} { x } \end{array}",
     r"\begin{pmatrix} a & b \\ \end{pmatrix}": r"\left( \begin{array} {ll} { a } & { b } \end{array} \right)",
     r"\begin{pmatrix*}[r] 1 & 2 \end{pmatrix*}": r"\left( \begin{array} {rr} { 1 } & { 2 } \end{array} \right)",
     r"\begin{cases} a & b \end{cases}": r"\left\{ \begin{array} {ll} { a } & { b } \end{array} \right.",
@@ -47,7 +48,7 @@ FORMS = {
         r"\begin{array} {rcl} { a } & { b } & { c } \end{array}"
     ),
     r"\begin{array}{|c|*{2}{r}@{x}} a & b \end{array}": r"\begin{array} {crr} { a } & { b } \end{array}",
-    r"\begin{array}{c} a \\[2pt] \hline b \end{array}": r"\begin{array} {c} { a } \\ \hline { b } \end{array}",
+    r"\begin{array}[t]{c} a \\[2pt] \hline b \end{array}": r"\begin{array} {c} { a } \\ \hline { b } \end{array}",
     r"\begin{tabular}{c} $\begin{array}{lr} a & b \end{array}$ \end{tabular}": (
         r"\begin{tabular}{c} $ \begin{array} {lr} a & b \end{array} $ \end{tabular}"
     ),
@@ -188,6 +189,15 @@ SPELLINGS = {
         r"\begin{array} {c} { a } \\ { [ 2 p t p l u s 1 f i l ] \substack { b \\ [ . 1 i n m i n u s 1 p t ] c } } "
         r"\end{array}",
     ),
+    # Brackets behind \begin are a position in some environments alone, for the tool in all.
+    **{
+        rf"\begin{{{name}}} [ b ] x \end{{{name}}}": (
+            rf"\begin{{array}} {{{column}}} {{ {'' if 'ed' in name else '[ b ] '}x }} \end{{array}}",
+            rf"\begin{{array}} {{{column}}} {{ x }} \end{{array}}",
+        )
+        for column, names in {"r": "align split aligned alignedat", "c": "gather gathered", "l": "matrix"}.items()
+        for name in names.split()
+    },
     # What TeX reads only at the start of a cell has no braces, and cells that it spans are columns.
     r"\begin{pmatrix*}[r] \cline{1-2} \multicolumn{2}{c}{A} & b \end{pmatrix*}": (
         r"\left( \begin{array} {rrr} \cline{1-2} \multicolumn { 2 } { c } { A } & { b } \end{array} \right)",
