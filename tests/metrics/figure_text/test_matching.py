@@ -15,7 +15,7 @@ from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.boxes import area, bounding_box, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.deteval import Rules
-from beamscore.metrics.figure_text.pairing import hopcroft_karp
+from beamscore.metrics.figure_text.pairing import maximum_matching
 from tests.laws import tries
 from tests.metrics.figure_text.samples import Box, Regions, Words, at, rejection, score, words
 from tests.metrics.samples import best_sum
@@ -246,12 +246,15 @@ def test_a_perfect_prediction_of_detailed_polygons_is_scored() -> None:
     assert score(regions, regions, geometry="polygon").statistics["detection.one_to_one"] == 10
 
 
-def test_a_band_of_pairs_takes_work_in_proportion_and_pays_for_it() -> None:
-    """Depth-first search that tries rows again takes exponential time here."""
+def test_a_pairing_takes_work_in_proportion_and_pays_for_it() -> None:
+    """Depth-first search that tries rows again takes exponential time in the band."""
     band = [[column for column in range(row + 49, row - 50, -1) if 0 <= column < 500] for row in range(500)]
-    budget = Budget(10**9)
-    assert set(hopcroft_karp(band, budget)) == set(range(500))
-    # Three phases, each of a step for 4 of the pairs.
-    assert budget.steps == 3 * (1 + sum(map(len, band)) // 4)
-    with pytest.raises(OutOfBudget):
-        hopcroft_karp([list(range(100))] * 100, Budget(100 * 100 // 4))
+    assert set(maximum_matching(band, Budget(500_000))) == set(range(500))
+    # Each of 100 rows finds a free column among its own. Of 1,000 rows of 5 columns, the sixth searches those of the
+    # first five, which no later one enters.
+    for rows, count, steps in ((100, 100, 100 * (1 + 100 // 4)), (1000, 5, (1000 + 5) * (1 + 5 // 4))):
+        budget = Budget(steps)
+        assert sum(column is not None for column in maximum_matching([range(count)] * rows, budget)) == count
+        assert budget.steps == steps
+        with pytest.raises(OutOfBudget):
+            maximum_matching([range(count)] * rows, Budget(steps - 1))
