@@ -9,6 +9,7 @@ metric1_synthetic.py and metric3.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -116,7 +117,7 @@ def _as_grouped(name: str) -> str:
 
 
 IdentifiedRole = tuple["str | None", str]
-WrongRole = tuple["str | None", "str | None", "str | None"]
+ComparedRole = tuple["str | None", "str | None", "str | None"]
 """An id, its true role and the predicted one; None if there is none."""
 
 
@@ -131,19 +132,16 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
     """
     released = options.protocol == "released"
     given = predicted_roles(output, options)
-    known = _right_cells(options.scored_roles)
-    true_roles = _identified(truth, known)
+    known = {normalized_class(role) for role in options.scored_roles}
+    true_roles = _identified(truth)
     read = _up_to_an_unknown_id(given, {key for key, _ in true_roles}) if given and released else given
-    right, wrong = _compared_roles(
-        dict.fromkeys(true_roles), dict.fromkeys(_identified(read or (), known)), known, released
-    )
-    counts = {known[role]: count for role, count in right.items()}
-    correct = total = sum(right.values())
+    compared = _compared_roles(dict.fromkeys(true_roles), dict.fromkeys(_identified(read or ())), known, released)
+    counts = Counter([_cell("task3", role or NONE, predicted or NONE, known) for _, role, predicted in compared])
+    total = sum([role is not None for _, role, _ in compared])
+    wrong = [(key, role, predicted) for key, role, predicted in compared if role != predicted]
+    correct = len(compared) - len(wrong)
     errors = []
     for key, role, predicted in wrong:
-        cell = _cell("task3", role or NONE, predicted or NONE, known)
-        counts[cell] = counts.get(cell, 0) + 1
-        total += role is not None
         shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
         errors.append({"id": key, "truth": role, "predicted": shown})
     accuracy = correct / total if total else None
@@ -176,40 +174,30 @@ def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) ->
     return roles
 
 
-def _identified(roles: Sequence[TextRole], known: Collection[str]) -> list[IdentifiedRole]:
-    return [
-        (identifier_text(each.id), role if (role := each.role or "") in known else normalized_class(role))
-        for each in roles
-    ]
+def _identified(roles: Sequence[TextRole]) -> list[IdentifiedRole]:
+    return [(identifier_text(each.id), normalized_class(each.role or "")) for each in roles]
 
 
 def _compared_roles(
     truths: dict[IdentifiedRole, None], given: dict[IdentifiedRole, None], known: Collection[str], released: bool
-) -> tuple[dict[str, int], list[WrongRole]]:
-    """Returns how often each role was right, and what was wrong, of the distinct (id, role) of one chart."""
-    right: dict[str, int] = {}
-    unmatched: list[IdentifiedRole] = []
-    others: dict[str | None, list[str]] = {}
+) -> list[ComparedRole]:
+    """Returns each scored role, of the distinct (id, role) of one chart, as predicted; then what else is predicted."""
     other_roles = [pair for pair in truths if pair[1] not in known]
     ignored = {key for key, _ in other_roles}
     also_right = {key for key, role in other_roles if role and (key, role) in given}
-    for pair in truths:
-        if pair[1] not in known:
+    others: dict[str | None, list[str]] = {}
+    for key, role in given:
+        if role and key not in ignored and (key, role) not in truths:
+            others.setdefault(key, []).append(role)
+    compared: list[ComparedRole] = []
+    for key, role in truths:
+        if role not in known:
             continue
-        is_right = pair in given or pair[0] in also_right
-        if is_right and not (released and pair[0] in ignored):
-            right[pair[1]] = right.get(pair[1], 0) + 1
+        if ((key, role) in given or key in also_right) and not (released and key in ignored):
+            compared.append((key, role, role))
         else:
-            unmatched.append(pair)
-    if not given.keys() <= truths.keys():
-        for key, role in given:
-            if role and key not in ignored:
-                others.setdefault(key, []).extend([] if (key, role) in truths else [role])
-    wrong: list[WrongRole] = []
-    for key, role in unmatched:
-        roles = others.get(key)
-        wrong.append((key, role, roles.pop(0) if roles else None))
-    return right, wrong + [(key, None, role) for key, left in others.items() for role in left]
+            compared.append((key, role, others[key].pop(0) if others.get(key) else None))
+    return compared + [(key, None, role) for key, left in others.items() for role in left]
 
 
 def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None]) -> Sequence[TextRole]:
@@ -233,10 +221,3 @@ def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) ->
         predicted = OTHER
     row, column = (name[:MAX_CLASS_LENGTH].replace("|", "/") for name in (true_class, predicted))
     return f"{task}.confusion[{row}|{column}]"
-
-
-@lru_cache(maxsize=8)
-def _right_cells(roles: tuple[str, ...]) -> dict[str, str]:
-    """Returns the statistic of the cell of each role in which it is right."""
-    names = [normalized_class(role) for role in roles]
-    return {name: _cell("task3", name, name, names) for name in names}
