@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import product
 from operator import sub
 from typing import NamedTuple
@@ -65,7 +64,6 @@ class Molecule(msgspec.Struct, frozen=True):
     bonds: tuple[Bond, ...]
 
 
-@lru_cache(maxsize=4_096)
 def displacement(angle: float, length: float) -> tuple[float, float]:
     """Returns (across, down) from the beginning to the end of a bond, given its angle in degrees and its length."""
     radians = angle * math.pi / 180
