@@ -80,8 +80,7 @@ def compared_text(text: str, protocol: Protocol) -> str:
 
 def compared_labels(values: Iterable[Scalar], protocol: Protocol) -> list[str]:
     """Returns names or labels as they are compared."""
-    texts = [value if isinstance(value, str) else label(value) for value in values]
-    return texts if "".join(texts).isascii() else [compared_text(text, protocol) for text in texts]
+    return [compared_text(label(value), protocol) for value in values]
 
 
 def label(value: Scalar) -> str:
@@ -116,11 +115,7 @@ def numbers(values: Sequence[Scalar]) -> list[float]:
     >>> numbers([" 12.50 ", "n/a", 3, "1e101"])
     [12.5, nan, 3.0, nan]
     """
-    try:
-        held = [*map(float, values)]  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        held = [*map(_number, values)]
-    return [value if -MAX_VALUE <= value <= MAX_VALUE else math.nan for value in held]
+    return [value if -MAX_VALUE <= value <= MAX_VALUE else math.nan for value in map(_number, values)]
 
 
 def _number(value: Scalar) -> float:
