@@ -87,8 +87,6 @@ class DetEval:
         ]
         several = [truth for truth, mine in by_truth.items() if len(mine) > 1]
         merging = sorted([detection for detection, mine in by_detection.items() if len(mine) > 1])
-        if not several and not merging:
-            return matches
         taken_truths = {match.truths[0] for match in matches}
         taken_detections = {match.detections[0] for match in matches}
         for truth in several:
