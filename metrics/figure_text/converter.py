@@ -58,7 +58,6 @@ _DAMAGED = (
     OverflowError,
     IndexError,
     struct.error,
-    NotImplementedError,
     RuntimeError,
 )
 _ORIENTATIONS = {0.0: "horizontal", 1.0: "oriented"}
