@@ -101,9 +101,7 @@ class SumTable:
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
-        table = replace(self, corpus={name: other[name] for name in names})
-        vars(table).update(floats=self.floats, places=self.places)
-        return table
+        return replace(self, corpus={name: other[name] for name in names})
 
     def renamed(self, names: Mapping[str, str]) -> SumTable:
         """Returns the sums under new names; names: maps each new name to the old one."""
@@ -144,8 +142,7 @@ class SumTable:
         """The sums as the nearest floats [N, R]."""
         # Both terms are exact, so their sum is rounded once, as the quotient of the integers would be.
         values: FloatArray = self.wholes + self.fractions / UNITS_PER_ONE
-        most = max(int(self.wholes.max(initial=0)), -int(self.wholes.min(initial=0)))
-        for cell in map(tuple, np.argwhere(np.abs(self.wholes) >= _EXACT_BELOW)) if most >= _EXACT_BELOW else ():
+        for cell in map(tuple, np.argwhere(np.abs(self.wholes) >= _EXACT_BELOW)):
             values[cell] = ((int(self.wholes[cell]) << FRACTION_BITS) + int(self.fractions[cell])) / UNITS_PER_ONE
         return values
 
