@@ -164,7 +164,7 @@ def _end_to_end(sums: Statistics, suffix: str) -> dict[str, float | None]:
 
 
 def _no_words(sums: Statistics, suffix: str) -> tuple[float, float]:
-    """Returns the number of regions without text, and of detections excluded because such regions cover them."""
+    """Returns the number of regions without text, and of detections that such regions cover and that read no word."""
     return sums[f"end_to_end.wordless_regions{suffix}"], sums[f"end_to_end.excused_detections{suffix}"]
 
 

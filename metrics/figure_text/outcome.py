@@ -40,7 +40,8 @@ class CareResult(NamedTuple):
     """The result of a figure if the regions `care` count and all others are don't-care.
 
     dont_care: the detections that don't-care regions cover. wordless: the number of regions without a text, which do
-    not count end to end. excused: the number of further detections that these regions cover, which do not either.
+    not count end to end. excused: the number of further detections that these regions cover, which do not either
+    unless they are spotted.
     """
 
     care: Collection[int]
@@ -145,23 +146,16 @@ def score_care(both: Comparison, positions: Sequence[int], budget: Budget) -> Ca
     """Returns the result of a figure if the ground-truth regions at `positions` count."""
     care = {each: None for each in positions if each in both.truths}
     dont_care = {detection for truth, detection in both.inside if truth not in care}
-    words, excused = care, dont_care
-    if not care.keys() <= both.texts[0].keys():
-        words = {each: None for each in care if each in both.texts[0]}
-        excused = {detection for truth, detection in both.inside if truth not in words}
+    matches = both.matcher.matches(care, dont_care)
     if both.words is None:
-        located = [(one.truths[0], one.detections[0]) for one in both.matcher.matches(words, excused)]
+        located = [(one.truths[0], one.detections[0]) for one in matches]
         spotted = [pair for pair in located if same_text(both.texts, *pair)]
     else:
-        spotted = largest_pairing(both.words, words, excused, budget)
-    return CareResult(
-        care=care,
-        dont_care=dont_care,
-        matches=both.matcher.matches(care, dont_care),
-        spotted=spotted,
-        wordless=len(care) - len(words),
-        excused=len(excused) - len(dont_care),
-    )
+        spotted = largest_pairing(both.words, care, dont_care, budget)
+    wordless = care.keys() - both.texts[0].keys()
+    excused = {detection for truth, detection in both.inside if truth in wordless} - dont_care if wordless else set()
+    excused.difference_update([detection for _, detection in spotted])
+    return CareResult(care, dont_care, matches, spotted, len(wordless), len(excused))
 
 
 def _counts(result: CareResult, counted: int, suffix: str) -> dict[str, int]:

@@ -329,20 +329,24 @@ def assert_perfect(truth: Regions, **options: Any) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS)
 @tries(40)
-@given(st.lists(regions, max_size=5), st.lists(boxes, max_size=6))
-def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box]) -> None:
+@given(st.lists(regions, max_size=5), st.lists(st.tuples(boxes, st.sampled_from(["a", None])), max_size=6))
+def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[tuple[Box, str | None]]) -> None:
     # Of any shape, each in a cell of its own: DetEval does not tell apart regions that cover each other.
     apart = [{**each, "points": [(x + 50 * n, y) for x, y in each["points"]]} for n, each in enumerate(drawn)]
     assert_perfect(apart, **options)
     assert_perfect([{**each, "id": n, "text": each["text"] or ""} for n, each in enumerate(apart)], **options)
     # Boxes that overlap a little.
-    more, kept = int(options == SCRIPT), list[Box]()
-    for x1, y1, x2, y2 in some:
+    more, kept, copied = int(options == SCRIPT), list[Box](), Regions()
+    for (x1, y1, x2, y2), text in some:
         box = (x1, y1, x2 + more, y2 + more)
         pairs = [pair for other in kept for pair in ((box, other), (other, box))]
         if area(box) and (options == IOU or all(shared_area(one, other) < 0.4 * area(other) for one, other in pairs)):
             kept.append(box)
-    assert_perfect([{"box": [x1, y1, x2 - more, y2 - more], "text": "a"} for x1, y1, x2, y2 in kept], **options)
+            copied.append({"box": [x1, y1, x2, y2], "text": text})
+    assert_perfect(copied, **options)
+    # However much they overlap, all words are read.
+    every = [{"box": [x1, y1, x2 + 1, y2 + 1], "text": text} for (x1, y1, x2, y2), text in some]
+    assert score(every, every, **options).metrics["end_to_end.f1"] in (1, None)
 
 
 @pytest.mark.parametrize("options", OPTIONS)
