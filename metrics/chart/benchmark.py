@@ -26,9 +26,9 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     """Scores what a system reads from charts, task by task.
 
     A task that the ground truth lacks, or whose output is empty, is not scored, and pie and donut charts have task 1
-    alone. One that only some predictions lack scores 0 there; one that no prediction has is not scored, since the
-    system does not attempt it. One sample does not tell: in its `score`, a task that the prediction lacks is 0.
-    Task 7 is scored against the data series of task 6.
+    alone. One that only some predictions lack scores 0 there; one that all predictions for charts with it lack is not
+    scored, since the system does not attempt it. One sample does not tell: in its `score`, a task that the prediction
+    lacks is 0. Task 7 is scored against the data series of task 6.
     """
 
     name = "chart"

@@ -100,8 +100,7 @@ COVERAGE_WARNINGS = {
 def values_of(sums: Sums, options: ChartOptions) -> dict[str, float | None]:
     """Returns the metrics of `METRICS`.
 
-    None for a task that no chart has, and for one that no prediction of the corpus attempts though there are
-    predictions.
+    None for a task that no chart has, and for one that charts with a prediction have, but none of the predictions.
     """
     values = _class_values("task1", sums) | _class_values("task3", sums)
     values |= {spec.name: ratio(sums[spec.name], sums[spec.denominator]) for spec in MEANS}
