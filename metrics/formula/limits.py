@@ -52,18 +52,23 @@ _GROWING = words(
     r"\binom \dbinom \tbinom"
 )
 """Commands whose own ink is as wide or as tall as its neighbors: TeX assembles it from many pieces."""
-_LONG = re.compile(r"\d\d\d[\d.,]*\s*(?:true\s*)?(?:pt|bp|mm|dd|sp|ex|mu)|\d[\d.,]*\s*(?:true\s*)?(?:pc|in|cm|em|cc)")
+_LONG = re.compile(
+    r"\d\d\d[\d.,]*\s*(?:true\s*)?(?:pt|bp|mm|dd|sp|ex|mu)|\d[\d.,]*\s*(?:true\s*)?(?:pc|in|cm|em|cc)"
+    r"|\\(?:(?:text|line|column)width|hsize)"
+)
 """A length that may be long."""
 _STEPS_PER_LONG_LENGTH = 5_000
 """The steps of a growing command where a length is long: TeX's longest, 16,384 pt, takes 2,700 pieces."""
 
+_REPEATED = r"\*\s*(?:\{[^{}]*\}|\d|\\[a-zA-Z]+(?![a-zA-Z]))"
+_REPEATED_UNBRACED = re.compile(rf"({_REPEATED})\s*([^\s{{}}\\])")
 _PART = re.compile(
     r"[\s\x02]*([\x01\x03]\{\d*\}|\\begin\s*\{\s*(?:array|tabular)\s*\}|\\multicolumn\s*\{[^{}]*\}"
-    r"|\*\s*\{[^{}]*\}(?=\s*\{)|\\[a-zA-Z]+|\\.|.)",
+    rf"|{_REPEATED}(?=\s*\{{)|\\[a-zA-Z]+|\\.|.)",
     re.DOTALL,
 )
 """A mark, the beginning of a table or of a wide cell, a repeated column, a command or a character, behind blanks."""
-_REPEATED_COLUMN = re.compile(r"\*\s*\{\s*(\d{1,2})\s*\}")
+_REPEATED_COLUMN = re.compile(r"\*\s*\{?\s*(\d{1,2})\s*\}?")
 _MAX_REPEATS = 99
 _MAX_TIMES = 10**9
 """Counting ends here: it is beyond all limits."""
@@ -75,7 +80,7 @@ def typesetting_steps(source: str) -> int:
     A command where an argument is expected counts as part of it: both repeat what follows. An option makes TeX typeset
     a root in all four styles. LaTeX writes the template of a table anew for each column: they count squared.
     """
-    parts = _PART.findall(source)
+    parts = _PART.findall(_REPEATED_UNBRACED.sub(r"\1{\2}", source))
     long = _STEPS_PER_LONG_LENGTH if _LONG.search(source) else 0
     steps, columns = PAGE_STEPS, 0
     times, repeats, arguments = 1, 1, 0
@@ -107,7 +112,8 @@ def _meaning(part: str) -> tuple[int, int, int, bool]:
     """Returns a part's own steps, its repeats per argument, its arguments, and whether columns come next."""
     if part[0] == "*" and part[1:]:
         plain = _REPEATED_COLUMN.fullmatch(part)
-        return 1, int(plain[1]) if plain else _MAX_REPEATS, 1, False
+        # If there are no columns, a command has up to two arguments of its own.
+        return 1, int(plain[1]) if plain else _MAX_REPEATS, 2 if "\\" in part else 1, False
     name = part.partition("{")[0].strip() if part[1:] else part
     own = _STEPS.get(name, 10 if part[0] == "\\" else 2)
     return own, *_TIMES.get(part, (1, 0)), part[0] == "\\" and name != part

@@ -16,6 +16,8 @@ _WRAPPERS = {
 }
 _WIDE = (
     "\\begin{tabular}{*{99}{*{99}{*{99}{c}}}} x \\end{tabular}",
+    "\\begin{tabular}{*9{*9{*9{*9c}}}} x \\end{tabular}",
+    "\\overrightarrow{\\begin{tabular}{p{27\\textwidth}} x \\end{tabular}}" * 80,
     "\\begin{tabular}{" + "c" * 1900 + "} x \\end{tabular}",
     "\\begin{tabular}{c}" + "\\multicolumn{1}{*{99}{*{9}{c}}}{x} \\\\" * 20 + "\\end{tabular}",
     "\\overrightarrow{\\hspace{16000pt}}" * 80,
@@ -30,6 +32,7 @@ _LONG = (
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\jot=1pt plus", "\\vrule width 1", "\\addlinespace[", "\\raise")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\noalign{\\jot 1pt", "\\global\\jot", "\\makebox[a]", "\\hbox")),
     f"x }} \\begin{{aligned}}{' ' * 19_000}",
+    *(f"\\begin{{array}}{{{piece * (19_000 // len(piece))}}} x" for piece in ("a[", "*9{c", "@{", "*9")),
     "x } " + "\\noalign{\\kern\\jot" * 1_000,
     "\\begin{pmatrix}" + "\\toprule\\multicolumn{999}{c}{}&" * 150 + "\\end{pmatrix}",
 )

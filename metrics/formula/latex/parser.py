@@ -15,6 +15,7 @@ BLANK = " "
 
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\s+|.", re.DOTALL)
 _VISIBLE_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\S", re.DOTALL)
+_BRACED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
@@ -24,12 +25,13 @@ _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
 _LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}|\\vskip{commands.GLUE}")
 _BOX_OF_WIDTH = re.compile(rf"\\([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}(?=([A-Za-z])?)")
 _TABLE_OF_WIDTH = re.compile(
-    rf"\\(?:(begin)\s*\{{\s*tabular[*xy]\s*\}}{commands.GROUP}((?:{commands.OPTION})?{commands.GROUP})?"
+    rf"\\(?:(begin)\s*\{{\s*tabular[*xy]\s*\}}{commands.GROUP}((?:{commands.OPTION})?\s*{_BRACED})?"
     r"|(end)\s*\{\s*tabular[*xy]\s*\})"
 )
-# Columns of tabularx and tabulary, outside of the inner braces, as in {l>{\centering}X}.
-_COLUMN_OF_TEXT = re.compile(r"[XJLCR](?=[^{}]*(?:\{|\}\Z))")
-_ALIGNMENTS = {"X": "l", "J": "l", "L": "l", "C": "c", "R": "r"}
+# Columns of tabularx and tabulary, not in what is printed beside one, as in {l>{X}X}.
+_COLUMN_OF_TEXT = re.compile(rf"[@!><pmb]\s*{_BRACED}|[XJLCR]")
+_ALIGNMENTS = dict(zip("lcrXJLCRpmb", "lcrlllcrlll", strict=True))
+"""Columns by the nearest of l, c and r; TeX takes an unknown one for c."""
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
 _POSITION_OF_ROWS = re.compile(rf"(\\begin\s*\{{\s*(?:{'|'.join(commands.POSITIONED)})\s*\}})\s*\[\s*[tbc]\s*\]")
@@ -66,7 +68,7 @@ _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
 _AFTER_KERN = {name: re.compile(commands.GLUE if name.endswith("skip") else commands.LENGTH) for name in commands.KERNS}
 """What TeX reads after each of the commands in `commands.KERNS`."""
 _BRACED_GLUE = re.compile(rf"\*?\{{{commands.GLUE}\}}")
-_GLUE_GAP = re.compile(rf"\*?(?:\[{commands.GLUE}\])?")
+_GLUE_OPTION = re.compile(rf"\[{commands.GLUE}\]")
 _LENGTHS = re.compile(
     rf"(\\\\|\\tabularnewline(?![A-Za-z]) ?)\*?(?: ?\[{commands.GLUE} ?\])?"
     rf"|\\[hv]space ?(?:\* ?)?\{{{commands.GLUE} ?\}}|\\m?kern{commands.LENGTH}|\\[hmv]skip{commands.GLUE}"
@@ -75,9 +77,9 @@ _LINE_BREAK = re.compile(rf"\\\\\*?(?: ?\[{commands.GLUE} ?\])?")
 _BLANKS = re.compile(r"\s+")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
-_BRACED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
 _SPAN = re.compile(r"(?:\\(?:[ch]line|(?:top|c?mid)rule)[^\\]*)*\\multicolumn\{?(\d{1,3})")
-_COLUMNS = re.compile(rf"\*\{{(\d{{1,6}})\}}\{{([^{{}}]*)\}}|[@!><pmb]{_BRACED}|([lcr])")
+_TOOL_COLUMNS = re.compile(rf"\*(\{{\d{{1,6}}\}})\{{([^{{}}]*)\}}|[@!><pmb]{_BRACED}|([lcr])")
+_COLUMNS = re.compile(rf"\*(\{{\d{{1,6}}\}}|\d)({_BRACED}|[^{{}}])|[@!><]{_BRACED}|([a-zA-Z])(?:\[[^][]*\]|{_BRACED})*")
 
 
 def cut_at_comment(text: str) -> str:
@@ -103,7 +105,7 @@ def without_layout(text: str) -> str:
 
 
 def _table(match: re.Match[str]) -> str:
-    columns = _COLUMN_OF_TEXT.sub(lambda column: _ALIGNMENTS[column[0]], match[2] or "")
+    columns = _COLUMN_OF_TEXT.sub(lambda column: _ALIGNMENTS.get(column[0], column[0]), match[2] or "")
     return f"\\{match[1] or match[3]}{{tabular}}{columns}"
 
 
@@ -426,8 +428,7 @@ class _Reader:
         self.expect("{")
         tokens = ["{", *self.expression()]
         while self._peek() in _ENDS_OF_ROW:
-            self._take()
-            self._take_match(_ROW_GAP if self._released else _GLUE_GAP)
+            self._end_of_row()
             tokens += ["\\\\", *self.expression()]
         self.expect("}")
         return [*tokens, "}"]
@@ -450,7 +451,7 @@ class _Reader:
             self._take_match(_POSITION)
         columns = alignment if alignment in {"l", "c", "r"} else ""
         if name in commands.ARRAYS:
-            columns = _alignments("".join(self._raw_group()))
+            columns = _alignments("".join(self._raw_group()), _TOOL_COLUMNS if self._released else _COLUMNS)
         rows = self._rows()
         self.expect("\\end")
         if "".join(self._raw_group()).removesuffix("*") != name:
@@ -466,10 +467,21 @@ class _Reader:
                 return rows
             if token != "&" and token not in _ENDS_OF_ROW:
                 raise Unparsable("expected & or \\\\ or \\end")
-            self._take()
-            if token != "&":
-                self._take_match(_ROW_GAP if self._released else _GLUE_GAP)
+            if token == "&":
+                self._take()
+            else:
+                self._end_of_row()
                 rows.append([])
+
+    def _end_of_row(self) -> None:
+        """Reads the end of a row, its star and its distance; those behind \\cr are ink, as is the star in `\\\\ *`."""
+        token = self._take()
+        if self._released:
+            self._take_match(_ROW_GAP)
+        elif token != "\\cr":
+            behind = self._tokens[self._at] if token == "\\\\" else self._peek()
+            self._at += behind == "*"
+            self._take_match(_GLUE_OPTION)
 
 
 def _printed_scripts(lower: list[str] | None, upper: list[str] | None) -> list[str]:
@@ -483,12 +495,13 @@ def _grouped(tokens: list[str]) -> list[str]:
     return ["{", *tokens, "}"]
 
 
-def _alignments(specification: str) -> str:
+def _alignments(specification: str, pattern: re.Pattern[str]) -> str:
     """Returns the alignments (l, c, r) of an array's columns, with *{n}{..} expanded; at most MAX_COLUMNS."""
-    letters: list[str] = []
-    for times, once, one in _COLUMNS.findall(specification):
-        letters += one or [letter for letter in once if letter in "lcr"] * min(int(times or 0), MAX_COLUMNS)
-    return "".join(letters)[:MAX_COLUMNS]
+    letters = ""
+    for times, repeated, one in pattern.findall(specification):
+        each = _ALIGNMENTS.get(one, "c") if one else _alignments(repeated, pattern)
+        letters = (letters + each * min(int(times.strip("{}") or 1), MAX_COLUMNS))[:MAX_COLUMNS]
+    return letters
 
 
 def _width(row: list[list[str]], released: bool) -> int:

@@ -50,6 +50,9 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \def\formula@par{\global\advance\formula@ends by 1\relax\ifnum\formula@ends>100\relax\formula@stop\fi}
 \def\formula@array#1\let\par\@empty#2\formula@array{\def\@array[##1]##2{#1\let\par\formula@par#2}}
 \expandafter\formula@array\@array[#1]{#2}\formula@array
+\def\formula@columns#1\relax#2\formula@columns{\def\@xexpast##1*##2##3##4\@@{#1\relax
+  \ifnum\@tempcnta>99\relax\@tempcnta=99\relax\fi#2}}
+\expandafter\formula@columns\@xexpast#1*{#2}{#3}#4\@@\formula@columns
 \newcount\formula@displays
 \everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax\formula@again}
 \let\formula@again\relax

@@ -66,6 +66,12 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
         r"\begin{tabular}{cc} \multirow[t]1*[0pt]{x} & \multicolumn1ca \\ y & b \end{tabular}",
         {"cdm": 1},
     ),
+    # A column has a third of the width, which is 205.8 mm, and there are no more than 99 of a kind.
+    (
+        r"\begin{tabular}{p{6.86cm}*{9}{*{11}c}} a b \end{tabular}",
+        r"\begin{tabular}{p{.33333\textwidth}*\leq{c}} a b \end{tabular}",
+        {"cdm": 1, "render_failure": 0},
+    ),
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3).
     ("x^3", "x^2^3", {"cdm": 4 / 5, "render_failure": 0}),
     *(("a + b", failing, {"cdm": 0, "render_failure": 1}) for failing in (r"\frac{a", "{}", r"\undefinedcommand", "")),

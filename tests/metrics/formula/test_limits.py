@@ -31,7 +31,7 @@ from tests.metrics.formula.samples import benchmark_with, documents, pair, score
 PROBE = r"\global\advance\count252 by 1\relax"
 AROUND = [
     *(rf"\{name}{{b%s}}" for name in ("hat", "widehat", "vec", "boldsymbol", "pmb", "overrightarrow", "underline")),
-    *(r"\phantom{b%s}", r"\smash{b%s}", r"\text{$%s$}", r"\textbf{$%s$}"),
+    *(r"\phantom{b*\overset{a}{%s}}", r"\smash{b%s}", r"\text{$%s$}", r"\textbf{$%s$}"),
     *(rf"\{name}{{a}}{{%s}}" for name in ("overset", "underset", "frac", "binom", "stackrel")),
     *(rf"\{name}{{%s}}{{a}}" for name in ("overset", "underset", "frac", "binom", "stackrel")),
     *(r"\sqrt[3]{%s}", r"\sqrt[{%s}]{a}", r"\xrightarrow[{%s}]{a}", r"\begin{array}{c}a\\%s\end{array}"),
@@ -77,8 +77,8 @@ STEPS = {
     r"\pmb{x} " + "{y}" * 500: PAGE + 150 + 12 * 2 + 500 * 2,
     # Repeated columns multiply and count squared, and so do written ones.
     TABLE % "*{3}{cl}rr": OF_TABLE + 1 + 3 * 4 + 4 + (1 + 3 * 2 + 2) ** 2,
-    TABLE % "*{99}{*{50}{c}}": OF_TABLE + 1 + 99 + 99 * 50 * 2 + (1 + 99 + 99 * 50) ** 2,
-    TABLE % '*{"FF}{c}': OF_TABLE + 1 + 99 * 2 + (1 + 99) ** 2,
+    TABLE % "*{99}{*{50}c}": OF_TABLE + 1 + 99 + 99 * 50 * 2 + (1 + 99 + 99 * 50) ** 2,
+    TABLE % r"*\leq c": OF_TABLE + 1 + 99 * 2 + (1 + 99) ** 2,
     TABLE % ("c" * 1900): OF_TABLE + 1900 * 2 + 1900**2,
     r"\multicolumn{1}{*{9}{c}}{x}": PAGE + 300 + 1 + 9 * 2 + 2 + (1 + 9) ** 2,
     "*{9}{" + "y" * 50 + "}": PAGE + 1 + 9 * 50 * 2,  # no columns
@@ -87,12 +87,13 @@ STEPS = {
     r"\left( x \right)" + LONG: PAGE + 2 * (10 + 5_000 + 2) + 2 + OF_LONG,
     r"\left( 1000 \right)\hspace{99pt}": PAGE + 2 * (10 + 2) + 8 + 10 + 8,
     r"\sqrt{x} 3cm": PAGE + 10 + 5_000 + 2 + 6,
+    r"\sqrt{x} 9\hsize": PAGE + 10 + 5_000 + 2 + 2 + 10,
     # Counts end somewhere.
     r"\pmb{" * 300 + "x" + "}" * 300: PAGE + sum(min(12**depth, 10**9) * 150 for depth in range(300)) + 10**9 * 2,
     # What is not balanced.
     "}" * 10 + "x" + "{" * 10: PAGE + 2,
     r"\sqrt[ } ] x": PAGE + 10 + 2 + 4 * (2 + 2),
-    "*{5} [ ]": PAGE + 4 + 4,
+    "*{5} [ ]": PAGE + 1 + 5 * 2 + 2,
 }
 
 

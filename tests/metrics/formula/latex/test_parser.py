@@ -47,7 +47,6 @@ FORMS = {
     r"\begin{array}{r@{\hspace{2pt}}c!{\color{red}\vrule}l} a & b & c \end{array}": (
         r"\begin{array} {rcl} { a } & { b } & { c } \end{array}"
     ),
-    r"\begin{array}{|c|*{2}{r}@{x}} a & b \end{array}": r"\begin{array} {crr} { a } & { b } \end{array}",
     r"\begin{array}[t]{c} a \\[2pt] \hline b \end{array}": r"\begin{array} {c} { a } \\ \hline { b } \end{array}",
     r"\begin{tabular}{c} $\begin{array}{lr} a & b \end{array}$ \end{tabular}": (
         r"\begin{tabular}{c} $ \begin{array} {lr} a & b \end{array} $ \end{tabular}"
@@ -167,9 +166,9 @@ SPELLINGS = {
         r"\begin{tabular*} { 5 c m } { c } \rule [-2pt] { 0 p t } { 2 e x } \\ [ . 1 i n ] \hspace * { 1 e m } "
         r"\tabularnewline * \hskip \tabcolsep \end{tabular}",
     ),
-    r"\begin{ tabularx }{5cm}[t]{|X>{X}R@{X}} a \end{tabularx}": (
-        r"\begin{tabular}[t]{|l>{X}r@{X}} a \end{tabular}",
-        r"\begin{tabularx} { 5 c m } [ t ] { | X > { X } R @ { X } } a \end{tabularx} \end{tabular}",
+    r"\begin{ tabularx }{5cm}[t]{|X*2{>{X}R}@{X}} a \end{tabularx}": (
+        r"\begin{tabular}[t]{|l*2{>{X}r}@{X}} a \end{tabular}",
+        r"\begin{tabularx} { 5 c m } [ t ] { | X * 2 { > { X } R } @ { X } } a \end{tabularx} \end{tabular}",
     ),
     (text := r"\begin{adjustbox}{width=3cm} \begin{wraptable}{r}{5cm} \begin{subfigure}[b]{3cm} \begin{figure}[h] a"): (
         "a",
@@ -198,6 +197,11 @@ SPELLINGS = {
         for column, names in {"r": "align split aligned alignedat", "c": "gather gathered", "l": "matrix"}.items()
         for name in names.split()
     },
+    # Columns may be repeated without braces and within each other, be paragraphs, and have a letter of their own.
+    r"\begin{array}{|c|*2r@{r}*{2}{*{1}{l@{}}}p{2cm}X[r]{1}*{999999}{c}} a \end{array}": (
+        rf"\begin{{array}} {{crrllll{'c' * 93}}} {{ a }} \end{{array}}",
+        rf"\begin{{array}} {{crlr{'c' * 96}}} {{ a }} \end{{array}}",
+    ),
     # What TeX reads only at the start of a cell has no braces, and cells that it spans are columns.
     r"\begin{pmatrix*}[r] \cline{1-2} \multicolumn{2}{c}{A} & b \end{pmatrix*}": (
         r"\left( \begin{array} {rrr} \cline{1-2} \multicolumn { 2 } { c } { A } & { b } \end{array} \right)",
@@ -304,12 +308,11 @@ SANITIZED = {
     r"\begin{array}\begin{filecontents}": "\\begin{array}\\unknowncommand ",
     "x\\": "x\\unknowncommand ",
     "\\\u00e9": "\\unknowncommand ",
-    r"\begin{tabular}{*{99}{c}*{ 7 }{r}}": r"\begin{tabular}{*{99}{c}*{ 7 }{r}}",
-    **{f"*{{{times}}}{{c}}": "*{99}{c}" for times in ("100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 ")},
+    (text := r"\begin{tabular}{p{.3\textwidth}}\multirow{2}{\dimexpr\hsize-\columnwidth}{@{\extracolsep\fill}"): text,
 }
 
 
-def test_tex_is_given_no_command_outside_of_the_vocabulary_and_no_column_a_hundred_times() -> None:
+def test_tex_is_given_no_command_outside_of_the_vocabulary() -> None:
     assert {source: sanitize(source) for source in SANITIZED} == SANITIZED
 
 

@@ -148,6 +148,8 @@ AS_TEX = (
     *(r"\sum_{\substack{i<j \\ \substack{k \\ l}}} x", r"\sqrt[a \atop b]{x}", r"\xrightarrow[a \atop b]{x}"),
     *(r"\frac{a \pmod}{b}", r"\begin{array}{cc} \multicolumn{2}{c|}{ab} \tabularnewline c & d \end{array}"),
     *(r"a \hskip 2pt plus 1fil minus 1pt b", r"a \hspace*{1em plus 1fil} b \rule[-2pt]{0pt}{2ex} \rule{2pt}{3pt}"),
+    r"\begin{array}{c} a \\*b \\ *c \cr*d \tabularnewline *e \end{array}",
+    r"\sum_{\substack{a\\*b \\ *c \cr*d}}",
     r"\begin{array}{cc} \toprule \cmidrule(l){1-2} \multicolumn{2}{c}{A} \\ \addlinespace b \\ \bottomrule \end{array}",
 )
 
