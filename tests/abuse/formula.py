@@ -32,7 +32,8 @@ _LONG = (
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\jot=1pt plus", "\\vrule width 1", "\\addlinespace[", "\\raise")),
     *(f"x }} {start}{' ' * 19_000}" for start in ("\\noalign{\\jot 1pt", "\\global\\jot", "\\makebox[a]", "\\hbox")),
     f"x }} \\begin{{aligned}}{' ' * 19_000}",
-    *(f"\\begin{{array}}{{{piece * (19_000 // len(piece))}}} x" for piece in ("a[", "*9{c", "@{", "*9")),
+    *(f"x }} {start}{' ' * 19_000}" for start in ("\\eqno", "\\skew", "\\fcolorbox{a}", "\\hspace{\\stretch")),
+    *(f"\\begin{{array}}{{{piece * 480}}} x" for piece in ("a[", "*9{c", "@{")),
     "x } " + "\\noalign{\\kern\\jot" * 1_000,
     "\\begin{pmatrix}" + "\\toprule\\multicolumn{999}{c}{}&" * 150 + "\\end{pmatrix}",
 )

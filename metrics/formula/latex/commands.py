@@ -20,11 +20,14 @@ FRACTIONS = {
     **dict.fromkeys((r"\binom", r"\dbinom", r"\tbinom"), r"\binom"),
 }
 INFIXES = {
-    **dict.fromkeys((r"\over", r"\above"), r"\frac"),
-    **dict.fromkeys((r"\choose", r"\atop", r"\brace", r"\brack"), r"\binom"),
+    **dict.fromkeys((r"\over", r"\above"), (".", ".", True)),
+    r"\atop": (".", ".", False),
+    r"\choose": ("(", ")", False),
+    r"\brace": (r"\{", r"\}", False),
+    r"\brack": ("[", "]", False),
 }
-RULELESS = {r"\atop": ([], []), r"\brace": ([r"\left\{"], [r"\right\}"]), r"\brack": ([r"\left["], [r"\right]"])}
-"""Infixes that print no rule, with the tokens of their delimiters."""
+"""Infixes of fractions: their delimiters, and whether they have a rule."""
+WITH_DELIMITERS = {rf"{name}withdelims": name for name in (r"\over", r"\above", r"\atop")}
 STACKS = frozenset({"\\overset", "\\underset", "\\stackrel"})
 OPTIONAL_THEN_ONE = frozenset({"\\sqrt", "\\xrightarrow", "\\xleftarrow"})
 SPANS = frozenset({"\\multicolumn", "\\multirow"})
@@ -187,9 +190,9 @@ REGISTER = (
     r"(?:(?:text|line|column)width|textheight|hsize|(?:normal)?baselineskip|par(?:indent|skip)|jot|(?:array|tab)colsep"
     r"|(?:array|heavy|light|cmid)rulewidth|doublerulesep|extrarowheight|fbox(?:sep|rule)|tabskip|lineskip(?:limit)?"
     r"|(?:above|below)(?:display(?:short)?skip|rulesep)|(?:small|med|big)skipamount|(?:thin|med|thick)muskip"
-    r"|nulldelimiterspace|delimitershortfall|mathsurround|scriptspace)"
+    r"|nulldelimiterspace|delimitershortfall|mathsurround|scriptspace|fill|stretch\s*\{[-+.\d\s]{1,40}\})"
 )
-"""Matches the name of a length that LaTeX keeps."""
+"""Matches the name of a length that LaTeX keeps, with the argument of \\stretch."""
 _NUMBER = r"\s*(?:[+-]\s*)?(?:[.\d]\s*){1,40}"
 _SPACED_UNITS = "|".join(map(r"\s*".join, UNITS))
 LENGTH = rf"(?:{_NUMBER}(?:(?:true\s*)?(?:{_SPACED_UNITS})|\\{REGISTER})|\s*(?:[+-]\s*)?\\{REGISTER})"
@@ -205,7 +208,8 @@ _LAYOUT = "|".join(
         # Counters and settings, until the end of the group.
         rf"(?:stepcounter|refstepcounter|linespread){GROUP}|(?:addtocounter|setcounter|fontsize){GROUP}{GROUP}",
         rf"(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{GROUP}){GROUP}",
-        rf"(?:advance\s*\\)?{REGISTER}(?:\s*=|\s*b\s*y)?{GLUE}",
+        # A setting without "=" has no sign: \linewidth-2\tabcolsep is the width of a column.
+        rf"(?:advance\s*\\)?{REGISTER}(?:\s*=|\s*b\s*y|(?!\s*[-+])){GLUE}",
         rf"(?:renewcommand\*?|def)\s*(?:\{{\s*)?\\(?:array|baseline)stretch(?:\s*\}})?{GROUP}",
         # Marks, gaps, and rules by their sides, which are lines and struts.
         rf"(?:raisetag|index|label|mspace|addvspace){GROUP}|[hv]glue{GLUE}|penalty\s*-?\d+",
@@ -241,8 +245,11 @@ LAYOUT = (
 \\noalign prints what is in it, unless all of that is layout or a skip. A setting may be \\global.
 """
 ENVIRONMENTS = ARRAYS | MATRICES | words("smallmatrix cases aligned alignedat gathered split")
-_IN_LENGTHS = words("textwidth linewidth columnwidth hsize dimexpr fill extracolsep")
-"""Commands of lengths, which TeX is given for the columns of tables."""
+_IN_COLUMNS = {
+    **dict.fromkeys(words("textwidth linewidth columnwidth hsize"), r"\formulawidth"),
+    **{name: rf"\{name}" for name in ("dimexpr", "fill", "extracolsep")},
+}
+"""Commands of the columns of tables, as TeX is given them; the width is a copy, so that no formula sets the page's."""
 CONTROL_SYMBOLS = frozenset(" ,;:!>{}|_&#%$-/'`\"^~=.@\\*<\n")
 
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
@@ -261,7 +268,7 @@ def sanitize(source: str) -> str:
         word, symbol = match.groups()
         if word is None:
             return match.group() if symbol and symbol in CONTROL_SYMBOLS else _UNKNOWN
-        return match.group() if word in COMMANDS or word in _IN_LENGTHS else _UNKNOWN
+        return match.group() if word in COMMANDS else _IN_COLUMNS.get(word, _UNKNOWN)
 
     def environment(match: re.Match[str]) -> str:
         return match.group() if match[2] in ENVIRONMENTS else _UNKNOWN

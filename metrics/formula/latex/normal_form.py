@@ -76,7 +76,8 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     try:
         return NormalForm(_rewritten(normal_tokens(clean, released), released))
     except Unparsable:
-        tokens = plain_text(text).split() if released else visible_tokens(without_lengths(clean))
+        visible = plain_text(text).split() if released else visible_tokens(without_lengths(clean))
+        tokens = visible if released else [token for token in visible if token != "$"]
         return NormalForm(_rewritten(tokens, released), parsed=False)
 
 
@@ -120,8 +121,8 @@ def _rewritten(tokens: list[str], released: bool, table: bool = False) -> tuple[
 def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
     """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter.
 
-    In a table, so are a length in brackets behind a command or its arguments, as in `\\midrule[2pt]`, and the position
-    of a tabular with its columns.
+    In a table, so are the position of a tabular with its columns and, if `released`, a length in brackets behind a
+    command or its arguments.
     """
     result: list[str] = []
     at = 0
@@ -145,7 +146,7 @@ def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
             end = closing(tokens, start) if start < len(tokens) else at
         elif token in commands.COLORS:
             end, kept = _group_end(tokens, _option_end(tokens, at + 1) + 1), False
-        elif table and token == "[" and result and result[-1][0] in _BEFORE_LENGTH:
+        elif released and table and token == "[" and result and result[-1][0] in _BEFORE_LENGTH:
             option = _option_end(tokens, at)
             end = option if _LENGTH_OPTION.fullmatch("".join(tokens[at : option + 1])) else at
         joined = "".join(tokens[at : end + 1]) if kept else ""

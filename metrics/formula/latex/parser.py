@@ -20,10 +20,20 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\u
 _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
-_DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
+_DROPPED_OR_COMMAND = re.compile(r"\\[~>]|(\\.)", re.DOTALL)
 # Beside text in \noalign, as elsewhere in math, a \vskip would end the formula.
-_LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}|\\vskip{commands.GLUE}")
-_BOX_OF_WIDTH = re.compile(rf"\\([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}(?=([A-Za-z])?)")
+_LAYOUT = re.compile(
+    rf"(\\\\)|{commands.LAYOUT}|\\vskip{commands.GLUE}"
+    # The number of a formula, which documents do not have either.
+    rf"|\\tag\*?{commands.GROUP}|\\l?eqno(?![A-Za-z])(?:(?!\\\\|\\end|&)[\s\S])*"
+    # The shift of an index or an accent, a color, and the position of a stack.
+    rf"|\\(?:leftroot|uproot|skew)(?:{commands.GROUP}|\s*\d)|\\(?:definecolor{commands.GROUP}|colorlet){commands.GROUP}"
+    rf"{commands.GROUP}|(?:(?<=\\shortstack)|(?<=\\makecell)|(?<=\\thead)){commands.OPTION}"
+)
+_BOX_OF_WIDTH = re.compile(
+    rf"\\(?:([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}"
+    rf"|(f)colorbox(?:{commands.OPTION})?{commands.GROUP}{commands.GROUP})(?=([A-Za-z])?)"
+)
 _TABLE_OF_WIDTH = re.compile(
     rf"\\(?:(begin)\s*\{{\s*tabular[*xy]\s*\}}{commands.GROUP}((?:{commands.OPTION})?\s*{_BRACED})?"
     r"|(end)\s*\{\s*tabular[*xy]\s*\})"
@@ -58,7 +68,10 @@ _FIRST_IN_CELL = _RULES | {"\\specialrule", "\\cmidrule", "\\cline", "\\multicol
 _ENDS_OF_ROW = frozenset({"\\\\", "\\cr", "\\tabularnewline"})
 _ENDS = _ENDS_OF_ROW | {_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\middle"}
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
-_NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
+_NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_", "$"})
+_MATH_IN_TEXT = {"$": "$", "\\(": "\\)"}
+_IN_TEXT = frozenset({BLANK})
+_OUTSIDE_TEXT = _IN_TEXT | {"$"}
 
 _LENGTH = rf"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:{'|'.join(commands.UNITS)})"
 _BARE_LENGTH = re.compile(_LENGTH)
@@ -70,7 +83,8 @@ _AFTER_KERN = {name: re.compile(commands.GLUE if name.endswith("skip") else comm
 _BRACED_GLUE = re.compile(rf"\*?\{{{commands.GLUE}\}}")
 _GLUE_OPTION = re.compile(rf"\[{commands.GLUE}\]")
 _LENGTHS = re.compile(
-    rf"(\\\\|\\tabularnewline(?![A-Za-z]) ?)\*?(?: ?\[{commands.GLUE} ?\])?"
+    rf"(?:(\\\\|\\tabularnewline(?![A-Za-z]) ?)\*?|(\\(?:(?:top|mid|bottom)rule|addlinespace)))"
+    rf"(?: ?\[{commands.GLUE} ?\])?"
     rf"|\\[hv]space ?(?:\* ?)?\{{{commands.GLUE} ?\}}|\\m?kern{commands.LENGTH}|\\[hmv]skip{commands.GLUE}"
 )
 _LINE_BREAK = re.compile(rf"\\\\\*?(?: ?\[{commands.GLUE} ?\])?")
@@ -97,10 +111,10 @@ def plain_text(text: str) -> str:
 def without_layout(text: str) -> str:
     """Returns the text without commands of layout and their arguments, which are not typeset.
 
-    tabular* and its kin are tabular, and \\makebox and \\framebox with their sizes are \\mbox and \\fbox.
+    tabular* and its kin are tabular, and \\makebox, \\framebox and \\fcolorbox with their sizes are \\mbox and \\fbox.
     """
     text = _LAYOUT.sub(lambda match: match[1] or BLANK, text)
-    text = _BOX_OF_WIDTH.sub(lambda box: f"\\{box[1]}box{BLANK if box[2] else ''}", text)
+    text = _BOX_OF_WIDTH.sub(lambda box: f"\\{box[1] or box[2]}box{BLANK if box[3] else ''}", text)
     return _TABLE_OF_WIDTH.sub(_table, text)
 
 
@@ -112,15 +126,16 @@ def _table(match: re.Match[str]) -> str:
 def without_lengths(text: str) -> str:
     """Returns the text without the lengths that the parser takes for no ink, for what it does not parse."""
     # Runs of blanks would make the time of the search quadratic.
-    return _LENGTHS.sub(lambda match: f"{match[1] or ''}{BLANK}", _BLANKS.sub(BLANK, text))
+    return _LENGTHS.sub(lambda match: f"{match[1] or match[2] or ''}{BLANK}", _BLANKS.sub(BLANK, text))
 
 
 def clean_formula(text: str, released: bool) -> str:
     """Returns the text of a formula, cleaned up for the parser.
 
-    Renames aligned environments to one name, removes comments and dollars, and, if there are no rows, turns line
-    breaks into thin spaces. The steps are in the order of the released CDM tool, which drops labels and the sign
-    `\\$`, too, prints the distance after a line break, and takes words such as "cases" for rows.
+    Renames aligned environments to one name, removes comments and, if there are no rows, turns line breaks into thin
+    spaces. Dollars stay, for the mathematics within text. The steps are in the order of the released CDM tool, which
+    drops dollars, labels and the sign `\\$`, too, prints the distance after a line break, and takes words such as
+    "cases" for rows.
     """
     text = plain_text(text)
     text = _COLUMN_PAIRS.sub(r"\1", text if released else _POSITION_OF_ROWS.sub(r"\1", text))
@@ -182,21 +197,25 @@ def normal_tokens(text: str, released: bool) -> list[str]:
 
 
 class _Reader:
-    """Parses the tokens of a formula from left to right; while `_in_text` is set, blanks are significant."""
+    """Parses the tokens of a formula from left to right.
+
+    `_skipped`: the tokens without meaning; in mathematics blanks and, outside of text, dollars, and in text none.
+    """
 
     def __init__(self, tokens: list[str], released: bool) -> None:
         self._tokens = [*tokens, _END_OF_INPUT]
         self._at = 0
         self._released = released
+        self._infixes = {*commands.INFIXES, *(() if released else commands.WITH_DELIMITERS)}
         self._look_ahead = LOOK_AHEAD // 2 if released else LOOK_AHEAD
         self._depth = 0
-        self._in_text = False
+        self._skipped = _OUTSIDE_TEXT
         self._roman = False
 
     def _peek(self) -> str:
-        """Returns the next token, skipping white space outside of text; "" at the end."""
+        """Returns the next token with a meaning; "" at the end."""
         token = self._tokens[self._at]
-        while token == BLANK and not self._in_text:
+        while token in self._skipped:
             self._at += 1
             token = self._tokens[self._at]
         return token
@@ -213,7 +232,8 @@ class _Reader:
 
     def _take_match(self, pattern: re.Pattern[str]) -> str:
         """Reads and returns what matches a pattern at the next token, ignoring blanks; "" if nothing does."""
-        ahead = "".join(self._tokens[self._at : self._at + self._look_ahead]).replace(BLANK, "")
+        skipped = {BLANK, *self._skipped}
+        ahead = "".join(token for token in self._tokens[self._at : self._at + self._look_ahead] if token not in skipped)
         match = pattern.match(ahead)
         length = match.end() if match else 0
         read = ""
@@ -224,31 +244,49 @@ class _Reader:
     def expression(self, closing: str = "") -> list[str]:
         """Reads an expression up to, but not including, `closing` or a token that ends an expression."""
         tokens: list[str] = []
-        infix: str | None = None
+        infix: tuple[str, str, bool] | None = None
         numerator: list[str] = []
         while True:
             token = self._peek()
             if token == closing or token in _ENDS:
                 break
-            if token in commands.INFIXES:
+            if token in self._infixes:
                 if infix is not None:
                     raise Unparsable("only one infix operator a group")
-                infix = self._take()
-                if token == "\\above" and not _NOT_ZERO.search(self._take_match(_BARE_LENGTH)) and not self._released:
-                    infix = "\\atop"
+                infix = self._infix()
                 numerator, tokens = tokens, []
                 continue
-            if self._in_text:
+            if not self._skipped:
                 tokens += self._nucleus()
             else:
                 tokens += [] if token in {"^", "_", "'"} else self._nucleus()
                 tokens += self._scripts()
-        if infix is None:
-            return tokens
-        if infix not in commands.RULELESS or self._released:
-            return [commands.INFIXES[infix], *_grouped(numerator), *_grouped(tokens)]
-        left, right = commands.RULELESS[infix]
-        return [*left, *_grouped(numerator), "\\atop", *_grouped(tokens), *right]
+        return tokens if infix is None else _fraction(*infix, numerator, tokens)
+
+    def _infix(self) -> tuple[str, str, bool]:
+        """Reads the infix of a fraction; returns its delimiters, and whether it has a rule.
+
+        If `released`, one without a rule has parentheses, and the others have no delimiters.
+        """
+        token = self._take()
+        left, right, has_rule = commands.INFIXES[commands.WITH_DELIMITERS.get(token, token)]
+        if token in commands.WITH_DELIMITERS:
+            left, right = self._delimiter(), self._delimiter()
+        if token.startswith("\\above"):
+            has_rule = bool(_NOT_ZERO.search(self._take_match(_BARE_LENGTH))) or self._released
+        if self._released:
+            left, right = (".", ".") if has_rule else ("(", ")")
+        return left, right, has_rule
+
+    def _general_fraction(self) -> list[str]:
+        """Reads the arguments of \\genfrac: its delimiters, the thickness of its rule, its style and its parts."""
+        left, right = (self._argument()[1:-1] or ["."] for _ in range(2))
+        if len(left + right) > 2:
+            raise Unparsable("expected a delimiter")
+        thickness, _ = "".join(self._argument()), self._argument()
+        has_rule = thickness == "{}" or bool(_NOT_ZERO.search(thickness))
+        tokens = _fraction(left[0], right[0], has_rule, self._argument(), self._argument())
+        return _grouped(tokens) if tokens[0] == "{" else tokens
 
     def _scripts(self) -> list[str]:
         before: list[str] = []
@@ -284,11 +322,12 @@ class _Reader:
         return ["{", *primes, "}"]
 
     def _argument(self) -> list[str]:
-        """Reads one argument, a group or a single nucleus, and returns it in braces."""
+        """Reads one argument, a group or a single nucleus, and returns it in braces; in text, blanks precede it."""
+        self._at += self._tokens[self._at] == BLANK and not self._released
         token = self._peek()
         if token == "}":
             return ["{", self._take(), "}"]
-        if token in _NO_ARGUMENT:
+        if token in _NO_ARGUMENT or (token in self._infixes and not self._released):
             raise Unparsable("expected an argument")
         tokens = self._nucleus()
         return tokens if token == "{" else ["{", *tokens, "}"]
@@ -325,6 +364,8 @@ class _Reader:
             tokens = ["{", *self._up_to("}"), "}"]
         elif token == BLANK:
             tokens = ["~"]
+        elif token in _MATH_IN_TEXT and not self._released:
+            tokens = [] if self._skipped else self._math_in_text(_MATH_IN_TEXT[token])
         else:
             tokens = self._command(token) if token.startswith("\\") else [token]
         self._depth -= 1
@@ -358,6 +399,8 @@ class _Reader:
         if token == "\\root":
             index = self._up_to("\\of")
             return ["\\sqrt", "[", *index, "]", *self._argument()]
+        if token == "\\genfrac" and not self._released:
+            return self._general_fraction()
         if token == "\\buildrel":
             upper = self._up_to("\\over")
             return ["\\stackrel", "{", *upper, "}", *self._argument()]
@@ -417,11 +460,20 @@ class _Reader:
     def _text(self) -> list[str]:
         """Reads the argument of a text command, in which blanks are significant."""
         self._peek()
-        in_text, roman = self._in_text, self._roman
-        self._in_text, self._roman = True, roman and self._released
+        outer, roman = self._skipped, self._roman
+        self._skipped, self._roman = frozenset(), roman and self._released
         argument = self._argument()
-        self._in_text, self._roman = in_text, roman
+        self._skipped, self._roman = outer, roman
         return argument
+
+    def _math_in_text(self, closing: str) -> list[str]:
+        """Reads the mathematics in text up to `closing`, or to the end of the text."""
+        self._skipped = _IN_TEXT
+        tokens = self.expression(closing)
+        self._skipped = frozenset()
+        if self._peek() == closing:
+            self._take()
+        return tokens
 
     def _stacked_rows(self) -> list[str]:
         """Reads the argument of \\substack, rows separated by line breaks, and returns it in braces."""
@@ -493,6 +545,15 @@ def _grouped(tokens: list[str]) -> list[str]:
     if len(tokens) > 1 and tokens[0] == "{" and group_end(tokens, 0) == len(tokens) - 1:
         return tokens
     return ["{", *tokens, "}"]
+
+
+def _fraction(left: str, right: str, has_rule: bool, numerator: list[str], denominator: list[str]) -> list[str]:
+    """Returns a fraction between delimiters, which are \\left and \\right unless it is one of \\binom."""
+    upper, lower = _grouped(numerator), _grouped(denominator)
+    if (left, right, has_rule) == ("(", ")", False):
+        return ["\\binom", *upper, *lower]
+    tokens = ["\\frac", *upper, *lower] if has_rule else [*upper, "\\atop", *lower]
+    return tokens if left == right == "." else ["\\left" + left, *tokens, "\\right" + right]
 
 
 def _alignments(specification: str, pattern: re.Pattern[str]) -> str:

@@ -20,7 +20,7 @@ UNMARK = "\x02"
 SWALLOWING_MARK = "\x03"
 MAX_DEPTH = 150
 
-_WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[cepm][xtm]\]")
+_WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|[\[\]].")
 _SCRIPTS = frozenset({"^", "_"})
 _NO_SCRIPT = frozenset({"^", "_", "}", "&", "\\\\"})
 _OVER_AND_UNDER = frozenset({"\\frac", "\\binom"})

@@ -46,6 +46,7 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \let\formula@begun\@gobble
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
+\newdimen\formulawidth
 \newcount\formula@ends
 \def\formula@par{\global\advance\formula@ends by 1\relax\ifnum\formula@ends>100\relax\formula@stop\fi}
 \def\formula@array#1\let\par\@empty#2\formula@array{\def\@array[##1]##2{#1\let\par\formula@par#2}}
@@ -103,7 +104,7 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \def\formula@start{\formula@level\currentgrouplevel\relax
   \def\formula@again{\ifnum\formula@displays>1
     \ifdim\predisplaysize=-\maxdimen\else\global\let\formula@between\formula@some\fi^^01{;}\fi}}
-\def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
+\def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize\formulawidth\hsize}
 \def\formula@origin{\hoffset-\oddsidemargin
   \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
 \def\@input#1{}

@@ -25,6 +25,11 @@ FORMS = {
     r"{a+b} \over {c}": r"\frac { a + b } { c }",
     r"{n \choose k} {a \above 1 pt b}": r"{ \binom { n } { k } } { \frac { a } { b } }",
     r"\text{if } x \text{\kern 1 pt x}": r"\mathrm { i f ~ } x \mathrm { \kern 1pt ~ x }",
+    # Mathematics in text is read as elsewhere.
+    r"\text{if $\frac {a} b$ \textbf {c} \( x _ 2 ' \) \$ $\left ( y \right )$ \mbox{d $ e$} $z}": (
+        r"\mathrm { i f ~ \frac { a } { b } ~ \mathrm { c } ~ x _ { 2 } ^ { \prime } ~ \$ ~ \left( y \right) ~ "
+        r"\mathrm { d ~ e } ~ z }"
+    ),
     r"{\rm d}x {\cal L} \mathrm{\phi\to}": r"\mathrm { d } x { \cal L } \mathrm { \  p h i \to }",
     r"\sqrt[3]{x} \root n+1 \of x": r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }",
     r"\sin x \operatorname{sin}x \bmod y": r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y",
@@ -53,7 +58,7 @@ FORMS = {
     ),
     # Positions and distances of tables are no ink.
     r"\begin{tabular}[t]{@{}c@{}c} a \\*[-1.5 ex] b & [x] \\ \cmidrule[1pt](lr){1-2} \midrule[2cm]": (
-        r"\begin{tabular}[t]{@{}c@{}c} a \\ b & [ x ] \\ \cmidrule[1pt](lr){1-2} \midrule [2cm] \end{tabular}"
+        r"\begin{tabular}[t]{@{}c@{}c} a \\ b & [ x ] \\ \cmidrule[1pt](lr){1-2} \midrule \end{tabular}"
     ),
     # Tables keep their rules, lose blanks and skips, and get the end that they lack.
     r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}": (
@@ -104,6 +109,12 @@ SPELLINGS = {
     r"{a} \brace {b}": (r"\left\{ { a } \atop { b } \right\}", r"\binom { a } { b }"),
     r"a \brack b": (r"\left[ { a } \atop { b } \right]", r"\binom { a } { b }"),
     r"a \above 0.0pt b": (r"{ a } \atop { b }", r"\frac { a } { b }"),
+    r"\genfrac[]{.1pt}{}ab {c \atopwithdelims.) d} {e \abovewithdelims()0pt f} \genfrac{}{}{0pt}1gh^2": (
+        r"\left[ \frac { a } { b } \right] { \left. { c } \atop { d } \right) } { \binom { e } { f } } "
+        r"{ { g } \atop { h } } ^ { 2 }",
+        r"\genfrac [ ] { . 1 p t } { } a b { c \atopwithdelims . ) d } { e \abovewithdelims ( ) 0 p t f } "
+        r"\genfrac { } { } { 0 p t } 1 g h ^ { 2 }",
+    ),
     r"\$ 5 $ \\$x$": (r"\$ 5 \, x", r"\  5 \, x"),
     # To the tool, unknown commands in roman are text, as are Greek letters, which may also be in boxes.
     r"\mathrm{\foo\color{1}} {\rm\foo} \mathrm{\hbox{\pi}\text{\pi}\pi}": (
@@ -130,6 +141,22 @@ SPELLINGS = {
         r"\begin{tabular}{c} a \\ \toprule \addlinespace \end{tabular}",
         r"\begin{tabular}{c} a \\ [ \jot ] \cdashline { 1 - 1 } [ 1 p t / 2 p t ] "
         r"\rule { 0 p t } { 2 \jot } \toprule [ \jot ] \addlinespace [ \jot ] \end{tabular}",
+    ),
+    # Numbers, shifts, colors and positions are no ink.
+    r"\sqrt[\leftroot{-2}\uproot2 3]{\skew3\hat a} \definecolor{a}{rgb}{1,0,0} \fcolorbox{a}{b}x \tag*{1} \eqno(2": (
+        r"\sqrt [ 3 ] { \hat { a } } \boxed { x }",
+        r"\sqrt [ \leftroot { - 2 } \uproot 2 3 ] { \skew 3 \hat { a } } \definecolor { a } { r g b } { 1 , 0 , 0 } "
+        r"\fcolorbox { a } { b } x \tag * { 1 } \eqno ( 2",
+    ),
+    r"\hspace*{\fill} \hspace{\stretch{1.5}} \shortstack[l]{a} \begin{alignedat}[t]{2} b \eqno c & d \end{alignedat}": (
+        r"\shortstack { a } \begin{array} {rl} { b } & { { } d } \end{array}",
+        r"\hspace * { \fill } \hspace { \stretch { 1 . 5 } } \shortstack [ l ] { a } \begin{array} {rl} { { 2 } b "
+        r"\eqno c } & { { } d } \end{array}",
+    ),
+    r"\begin{tabular}{c} \midrule[1bp] \addlinespace[.1 truein plus 1pt] * \hspace{\fill} {a} [2pt] \makecell [r]{b}": (
+        r"\begin{tabular}{c} \midrule \addlinespace * { a } [ 2 p t ] \makecell { b } \end{tabular}",
+        r"\begin{tabular}{c} \midrule [ 1 b p ] \addlinespace [ . 1 t r u e i n p l u s 1 p t ] * \hspace { \fill } "
+        r"{ a } [2pt] \makecell [ r ] { b } \end{tabular}",
     ),
     # \noalign prints text, and brackets belong to the cell where the command has none behind its argument.
     (text := r"\noalign{\vskip 2pt\hbox{b}} \noalign{c} \arrayrulecolor{d}[1] \rotatebox{90}[2] \parbox{1cm}[3] }"): (
@@ -269,6 +296,7 @@ PIECES = sorted(
     words(
         r"\text{ \kern \hskip \mkern \hspace{ 1 . 5 e m pt } { [ ] \\ & ^ _ ' \left( \right) \left \right \middle "
         r"\begin{array}{ \begin{array}{c} \end{array} \begin{cases} \end{cases} \begin \end \sqrt \frac \over \choose "
+        r"\genfrac \overwithdelims \atopwithdelims \tabularnewline *{2} "
         r"\color{ \color[ \rm \mathrm{ \operatorname \operatorname* \mathop \hat \big \limits * - + ~ \ x"
     )
 )
@@ -308,7 +336,10 @@ SANITIZED = {
     r"\begin{array}\begin{filecontents}": "\\begin{array}\\unknowncommand ",
     "x\\": "x\\unknowncommand ",
     "\\\u00e9": "\\unknowncommand ",
-    (text := r"\begin{tabular}{p{.3\textwidth}}\multirow{2}{\dimexpr\hsize-\columnwidth}{@{\extracolsep\fill}"): text,
+    r"\begin{tabular}{p{.3\textwidth}@{\extracolsep\fill}}\multirow{2}{\dimexpr\hsize-\linewidth}": (
+        r"\begin{tabular}{p{.3\formulawidth}@{\extracolsep\fill}}\multirow{2}{\dimexpr\formulawidth-\formulawidth}"
+    ),
+    r"\formulawidth": "\\unknowncommand ",
 }
 
 
