@@ -85,8 +85,10 @@ def test_all_forms_of_records_are_read_alike() -> None:
 
     # What pandas, Polars and others are: an object with the Arrow C stream interface.
     frame = type("Frame", (), {"__arrow_c_stream__": lambda _, schema=None: table.__arrow_c_stream__(schema)})()
-    # Polars exports the addresses of objects.
-    polars = type("Polars", (), {"__arrow_c_stream__": None, "dtypes": ["Object"], "to_dicts": lambda _: truths})()
+    # Polars exports the addresses of objects, but its rows have no nanoseconds: they are only of objects that are read.
+    polars = type("Polars", (), {"schema": {"z": "Object", "words": "Object"}, "__arrow_c_stream__": None})()
+    polars.to_dicts, polars.with_columns = None, lambda z, words: table.set_column(2, "words", pa.nulls(9))
+    polars.select = lambda names: Mock(**{"to_dicts.return_value": table.select(names).to_pylist()})
     # A column of pandas may mix types.
     mixed = table.to_pandas().assign(sample_id=[0, *"12345678"], words=math.nan)
     # An index is a column, also if it is a range.

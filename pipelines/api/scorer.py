@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -497,16 +497,23 @@ class _Rows(list[dict[str, Any]]):
 _NOT_OF_ARROW = re.compile("Object|Int128")
 
 
-def _table(frame: Any, needed: Collection[str]) -> pa.Table | _Rows:
-    """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects.
+def _table(frame: Any, needed: Set[str]) -> pa.Table | _Rows:
+    """Returns a frame as a table; columns that are not needed are null if they may hold any objects.
 
     One of pandas with values that Arrow does not have, such as of several types in a column, becomes rows; so does one
     of Polars with objects, whose addresses it exports, or integers of 128 bits. Mappings become JSON: Arrow would give
     each the keys of all. A level of the index of pandas is a column.
     """
+    if hasattr(frame, "to_dicts"):
+        lacking = {name for name, kind in frame.schema.items() if _NOT_OF_ARROW.search(str(kind))}
+        table = pa.table(frame.with_columns(**dict.fromkeys(lacking)))
+        if not lacking & needed:
+            return table
+        # Only these are of Polars, whose rows have no nanoseconds.
+        objects = frame.select(sorted(lacking & needed)).to_dicts()
+        return _Rows(row | each for row, each in zip(table.to_pylist(), objects, strict=True))
     if not hasattr(frame, "reindex"):
-        is_polars = hasattr(frame, "to_dicts")
-        return _Rows(frame.to_dicts()) if is_polars and _NOT_OF_ARROW.search(str(frame.dtypes)) else pa.table(frame)
+        return pa.table(frame)
     # Arrow leaves out an index that is a range.
     if levels := [name for name in frame.index.names if name in needed and name not in frame.columns]:
         frame = frame.reset_index(levels)
