@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import pyarrow.compute as pc
 
-from ...metrics.benchmark import AnyBenchmark
-from ...metrics.registry import BrokenBenchmark
+from ...metrics.benchmark import AnyBenchmark, finite_number
 from ...metrics.repeats import repeats_of, with_labels
 from ...metrics.statistics.comparison import dependencies
 from ...metrics.statistics.measured import spec_or_undeclared
@@ -114,9 +113,9 @@ def top_contributors(
     gradient: dict[str, float] = {}
 
     def value_at(other: Sums) -> float | None:
-        # It may fail, as samples have no such sums.
-        with contextlib.suppress(BrokenBenchmark):
-            return values_at(benchmark, other, corpus).get(metric)
+        # It may fail, or be complex: samples have no such sums.
+        with contextlib.suppress(ValueError):
+            return finite_number("values:", metric, values_at(benchmark, other, corpus).get(metric))
         return None
 
     def slope(name: str) -> float:
