@@ -22,11 +22,8 @@ def largest_pairing(
     Each region and each detection is used at most once, and as many pairs as possible are chosen. Candidates with
     higher scores are tried first, but the sum of the scores is not maximized.
 
-    Spends a step for every 4 pairs that are examined.
+    Spends a step for every 4 pairs that are examined, and one whenever a search comes to a region.
     """
-    if not candidates:
-        return []
-    budget.spend(len(candidates) // CANDIDATES_PER_STEP)
     allowed: dict[int, list[int]] = {}
     for region, _, detection in candidates:
         if region in care and detection not in dont_care:

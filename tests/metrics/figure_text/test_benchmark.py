@@ -243,8 +243,8 @@ def test_unclear_records_are_rejected() -> None:
 
 # 481 regions of 4 corners, 4 steps each; 2 for each of 240 pairs that meet, and 240 // 16 as one region is compared
 # with all detections; 3 choices of 240 // 2 pairs, 241 // 8 and 240 // 8 regions;
-# 4 pairings of 240 // 4 pairs, and a search from each of 240 regions.
-OF_RECTANGLES = 481 * 16 + 2 * 240 + 15 + 3 * (120 + 30 + 30) + 4 * (60 + 240)
+# 4 pairings with a search from each of 240 regions.
+OF_RECTANGLES = 481 * 16 + 2 * 240 + 15 + 3 * (120 + 30 + 30) + 4 * 240
 # 30 steps of each pair, and its 4 x 4 corners, once and a quarter; words are compared as rectangles.
 OF_POLYGONS = OF_RECTANGLES + 240 * (30 + 4 + 16) + 2 * 240
 
