@@ -15,7 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
-_LONE_RETURN = re.compile(r"\r(?!\n)")
+_RETURNS = re.compile(r"(?<!\r)\r+(?![\r\n])")
 RELATED, ALIKE = 0.6, 0.8
 """Ratios of difflib from which on a name may be meant by another one, and is a misspelling of it."""
 MAX_CACHED_LENGTH = 64
@@ -162,8 +162,11 @@ def with_codes(text: str, seen: str = "") -> str:
 
 
 def without_lone_returns(text: str) -> str:
-    """Returns `text` with each CR that no LF follows, which is the end of a line, as LF; nothing changes its place."""
-    return _LONE_RETURN.sub("\n", text)
+    """Returns `text` with LF for each CR that ends a line; nothing changes its place.
+
+    CRs before an LF stay: CR CR LF is one line end that was converted twice.
+    """
+    return _RETURNS.sub(lambda returns: "\n" * len(returns[0]), text)
 
 
 def without_comments(text: str) -> tuple[str, Sequence[int]]:

@@ -81,7 +81,7 @@ IN_ALL = [
 ]
 IN_MARKDOWN = [
     ("mathpix", "```latex\n$$ x $$\n``` from $5 to $6, or $7 $$ y $$ for $8", []),
-    ("gpt4o", "```math\nx = 1 % one\n```\n```latex\nx = \\frac{1}{2}\n```", ["x = 1", "x = \\frac{1}{2}"]),
+    ("gpt4o", "```math\nx = 1 % one\n```\n```latex\nx =\r\r\n\\frac{1}{2}\n```", ["x = 1", "x = \\frac{1}{2}"]),
     ("gpt4o", "```latex\n\\begin{tabular}{c} a \\end{tabular}\n```\n```tex\n$x$.\n```\n```tex\na \\\\\\(x\\)\n```", []),
     ("gpt4o", "```markdown\nPage 1 $$ x $$\n```\n```markdown\n$$ y $$\n```\nend $$ z $$", ["x", "y", "z"]),
     ("gpt4o", "~~~tex\n\\newcommand{\\R}{R}\n\\[ \\R \\]\n~~~\n```python\n$$ never closed $$", ["R"]),
