@@ -53,10 +53,10 @@ _MARK = re.compile(
     re.DOTALL,
 )
 _NOT_EVALUATED = re.compile(
-    r"\\let\s*(?:\\[A-Za-z@]+|\\csname[^\\]*\\endcsname)\s*(?:=\s*)?\\[A-Za-z@]+"
+    r"\\(?:let|(?:re)?newcommand)\s*(?:\{?\\[A-Za-z@]+\}?|\\csname[^\\]*\\endcsname)\s*(?:=\s*)?\\[A-Za-z@]+"
     r"|\\iffalse(?=(?:\s|%[^\n]*\n)*\}(?!\s*\\fi))"
 )
-"""Assignments to a command, and an `\\iffalse` that ends the body of a definition: `\\def\\ifdraft{\\iffalse}`."""
+"""A command given to another, and an `\\iffalse` that ends the body of a definition: `\\def\\ifdraft{\\iffalse}`."""
 _MAX_QUOTED = 2_000
 _REST_OF_BLANK_LINE = re.compile(r"[ \t\r]*\n")
 _VISIBLE = re.compile(r"\S")
@@ -69,7 +69,7 @@ def visible_source(source: str) -> str:
       would end the paragraph.
     - `\\iffalse ... \\fi`. Conditionals within it nest: commands but `\\iff` that begin with `\\if`, with no brace
       behind. What is between its `\\else` and its `\\fi` stays. What only gives `\\iffalse` to another command, by
-      `\\let` or as the end of a body, skips nothing.
+      `\\let`, as a body or at the end of one, skips nothing.
     - `\\begin{comment} ... \\end{comment}`, which does not nest.
     - What is inside of the environments verbatim, Verbatim, lstlisting, minted and filecontents, of `\\verb` and
       `\\lstinline`, and the address of `\\url`, `\\href`, `\\path` and `\\nolinkurl`. There, line breaks stay. What is

@@ -248,6 +248,7 @@ def test_any_text_gives_formulas_in_order_and_what_is_visible_keeps_its_place(di
 GIVEN = (
     *(r"\let\iffull\iffalse", r"\let \iffull = \iffalse", r"\expandafter\let\csname ifa\endcsname\iffalse"),
     *(r"\let\iffalse\iftrue", r"\def\iffull{\iffalse}", r"\newcommand{\iffull}{\iffalse }"),
+    *(r"\newcommand\iffull\iffalse", r"\renewcommand{\iffull} \iffalse"),
 )
 
 
