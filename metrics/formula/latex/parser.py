@@ -25,14 +25,15 @@ _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|(\\.)", re.DOTALL)
 _LAYOUT = re.compile(
     rf"(\\\\)|{commands.LAYOUT}|\\vskip{commands.GLUE}"
     # The number of a formula, which documents do not have either.
-    rf"|\\tag\*?{commands.GROUP}|\\l?eqno(?![A-Za-z])(?:(?!\\\\|\\end|&)[\s\S])*"
+    rf"|\\tag\s*(?:\*\s*)?{_BRACED}|\\l?eqno(?![A-Za-z])"
+    rf"(?:{_BRACED}|(?!\\(?:end|right|middle|cr|tabularnewline)(?![A-Za-z]))(?:\\[^])\\]|[^\\{{}}$&]))*"
     # The shift of an index or an accent, a color, and the position of a stack.
     rf"|\\(?:leftroot|uproot|skew)(?:{commands.GROUP}|\s*\d)|\\(?:definecolor{commands.GROUP}|colorlet){commands.GROUP}"
     rf"{commands.GROUP}|(?:(?<=\\shortstack)|(?<=\\makecell)|(?<=\\thead)){commands.OPTION}"
 )
 _BOX_OF_WIDTH = re.compile(
     rf"\\(?:([mf])(?:ake|rame)box(?![A-Za-z])(?:{commands.OPTION}){{0,2}}"
-    rf"|(f)colorbox(?:{commands.OPTION})?{commands.GROUP}{commands.GROUP})(?=([A-Za-z])?)"
+    rf"|(f)colorbox(?:(?:{commands.OPTION})?{commands.GROUP}){{2}})(?=([A-Za-z])?)"
 )
 _TABLE_OF_WIDTH = re.compile(
     rf"\\(?:(begin)\s*\{{\s*tabular[*xy]\s*\}}{commands.GROUP}((?:{commands.OPTION})?\s*{_BRACED})?"
@@ -69,6 +70,7 @@ _ENDS_OF_ROW = frozenset({"\\\\", "\\cr", "\\tabularnewline"})
 _ENDS = _ENDS_OF_ROW | {_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\middle"}
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_", "$"})
+_DELIMITER_OF_FRACTION = re.compile(r"\\?[^\w\s]|\\(?!big|Big)[a-zA-Z]+")
 _MATH_IN_TEXT = {"$": "$", "\\(": "\\)"}
 _IN_TEXT = frozenset({BLANK})
 _OUTSIDE_TEXT = _IN_TEXT | {"$"}
@@ -549,6 +551,8 @@ def _grouped(tokens: list[str]) -> list[str]:
 
 def _fraction(left: str, right: str, has_rule: bool, numerator: list[str], denominator: list[str]) -> list[str]:
     """Returns a fraction between delimiters, which are \\left and \\right unless it is one of \\binom."""
+    if not all(map(_DELIMITER_OF_FRACTION.fullmatch, (left, right))):
+        raise Unparsable("expected a delimiter")
     upper, lower = _grouped(numerator), _grouped(denominator)
     if (left, right, has_rule) == ("(", ")", False):
         return ["\\binom", *upper, *lower]
@@ -574,7 +578,7 @@ def _width(row: list[list[str]], released: bool) -> int:
 def _array(name: str, columns: str, rows: list[list[list[str]]], released: bool) -> list[str]:
     """Returns the rows as an array between the delimiters of their environment, without the empty rows.
 
-    Cells get braces. Unless `released`, those that start with what TeX reads only at the start of a cell have none.
+    Cells get braces. Unless `released`, a group is given none, nor is what TeX reads only at the start of a cell.
     """
     unbraced = frozenset() if released else _FIRST_IN_CELL
     width = max(_width(row, released) for row in rows)
@@ -596,7 +600,9 @@ def _array(name: str, columns: str, rows: list[list[list[str]]], released: bool)
             while not index and cell[:1] == ["\\hline"]:
                 tokens += cell[:1]
                 cell = cell[1:]
-            tokens += ["{", *cell, "}"] if cell and cell[0] not in unbraced else cell
+            if cell and cell[0] not in unbraced:
+                cell = ["{", *cell, "}"] if released else _grouped(cell)
+            tokens += cell
     tokens.append("\\end{array}")
     left, right = commands.DELIMITED.get(name, ("", ""))
     return ["\\left" + left, *tokens, "\\right" + right] if left else tokens

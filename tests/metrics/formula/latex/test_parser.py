@@ -72,6 +72,8 @@ FORMS = {
 
 def test_normal_form() -> None:
     assert {text: printed(text) for text in FORMS} == FORMS
+    # Rows, too, are their own normal form, in which a cell in braces is given no more.
+    assert [form for form in FORMS.values() if printed(form) != form and "tabular" not in form] == []
     assert all(normal_form(text).parsed for text in FORMS)
 
 
@@ -143,15 +145,15 @@ SPELLINGS = {
         r"\rule { 0 p t } { 2 \jot } \toprule [ \jot ] \addlinespace [ \jot ] \end{tabular}",
     ),
     # Numbers, shifts, colors and positions are no ink.
-    r"\sqrt[\leftroot{-2}\uproot2 3]{\skew3\hat a} \definecolor{a}{rgb}{1,0,0} \fcolorbox{a}{b}x \tag*{1} \eqno(2": (
+    r"\sqrt[\leftroot{-2}\uproot2 3]{\skew3\hat a} \definecolor{a}{rgb}{1,0,0} \fcolorbox{a}[b]{c}x \tag*{1}\eqno(2": (
         r"\sqrt [ 3 ] { \hat { a } } \boxed { x }",
         r"\sqrt [ \leftroot { - 2 } \uproot 2 3 ] { \skew 3 \hat { a } } \definecolor { a } { r g b } { 1 , 0 , 0 } "
-        r"\fcolorbox { a } { b } x \tag * { 1 } \eqno ( 2",
+        r"\fcolorbox { a } [ b ] { c } x \tag * { 1 } \eqno ( 2",
     ),
-    r"\hspace*{\fill} \hspace{\stretch{1.5}} \shortstack[l]{a} \begin{alignedat}[t]{2} b \eqno c & d \end{alignedat}": (
-        r"\shortstack { a } \begin{array} {rl} { b } & { { } d } \end{array}",
-        r"\hspace * { \fill } \hspace { \stretch { 1 . 5 } } \shortstack [ l ] { a } \begin{array} {rl} { { 2 } b "
-        r"\eqno c } & { { } d } \end{array}",
+    r"\hspace*{\fill} \hspace{\stretch{1}}\shortstack[l]{a}\begin{alignedat}[t]{2} b\eqno\cr{d\eqno}\end{alignedat}": (
+        r"\shortstack { a } \begin{array} {r} { b } \\ { d } \end{array}",
+        r"\hspace * { \fill } \hspace { \stretch { 1 } } \shortstack [ l ] { a } \begin{array} {r} { { 2 } b "
+        r"\eqno } \\ { { d \eqno } } \end{array}",
     ),
     r"\begin{tabular}{c} \midrule[1bp] \addlinespace[.1 truein plus 1pt] * \hspace{\fill} {a} [2pt] \makecell [r]{b}": (
         r"\begin{tabular}{c} \midrule \addlinespace * { a } [ 2 p t ] \makecell { b } \end{tabular}",
@@ -296,7 +298,7 @@ PIECES = sorted(
     words(
         r"\text{ \kern \hskip \mkern \hspace{ 1 . 5 e m pt } { [ ] \\ & ^ _ ' \left( \right) \left \right \middle "
         r"\begin{array}{ \begin{array}{c} \end{array} \begin{cases} \end{cases} \begin \end \sqrt \frac \over \choose "
-        r"\genfrac \overwithdelims \atopwithdelims \tabularnewline *{2} "
+        r"\genfrac \overwithdelims \atopwithdelims \tabularnewline *{2} \begin{cases}x\end{cases} \text{$ \eqno "
         r"\color{ \color[ \rm \mathrm{ \operatorname \operatorname* \mathop \hat \big \limits * - + ~ \ x"
     )
 )
