@@ -214,7 +214,7 @@ class Scorer:
     def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
         """Returns the number of samples paired by position, and both sides, with ids for these samples."""
         truths, predictions = (
-            _table(data, self._columns[side].read or ()) if hasattr(data, "__arrow_c_stream__") else data
+            _table(data, self._columns[side].read or frozenset()) if hasattr(data, "__arrow_c_stream__") else data
             for side, data in ((GROUND_TRUTH, truths), (0, predictions))
         )
         has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
