@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -167,12 +168,14 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
     def json(self) -> bytes:
         """Returns the record as JSON, in which an infinite number is 1e999, and NaN null."""
-        payload = self.payload
         if self.encoding == JSON:
-            return payload
-        record = msgspec.msgpack.decode(payload)
-        text = msgspec.json.encode(record)
-        return msgspec.json.encode(_with_infinity(record)) if b"null" in text else text
+            return self.payload
+        record = msgspec.msgpack.decode(self.payload)
+        return msgspec.json.encode(_with_infinity(record) if MAYBE_NO_NUMBER.search(self.payload) else record)
+
+
+MAYBE_NO_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+"""A float of MessagePack with the exponent of NaN and infinity; or, rarely, bytes of anything else."""
 
 
 def decode_record(payload: bytes, kind: type[_T], encoding: Encoding = JSON) -> _T:

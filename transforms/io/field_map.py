@@ -438,10 +438,6 @@ def _has_no_json(record: Mapping[str, Any], scored: Collection[str] | None) -> b
     return False
 
 
-MAYBE_NO_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
-"""A float of MessagePack with the exponent of NaN and infinity; or, rarely, bytes of anything else."""
-
-
 def is_no_number(value: float) -> bool:
     """Returns whether a float is NaN or infinite."""
     return not math.isfinite(value)

@@ -22,9 +22,8 @@ import pyarrow as pa
 
 from ...metrics.common.text import some_of
 from ..process import warnings_ignored
-from ..records import JSON, MAX_QUARANTINED_LENGTH, MSGPACK, Cause, Encoding, InputProblem
+from ..records import JSON, MAX_QUARANTINED_LENGTH, MAYBE_NO_NUMBER, MSGPACK, Cause, Encoding, InputProblem
 from .field_map import (
-    MAYBE_NO_NUMBER,
     SAMPLE_ID,
     FieldMap,
     SideColumns,

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, KeyedRecord, ToBlocks, sorted_on_disk, unpack
-from ..records import InputProblem, zstd
-from .field_map import MAYBE_NO_NUMBER, has_float
+from ..records import MAYBE_NO_NUMBER, InputProblem, zstd
+from .field_map import has_float
 from .storage import PART, atomic_write, delete_files, new_run_id, output_problems, place_of, prepare_output
 
 ROWS_PER_GROUP = 4096
