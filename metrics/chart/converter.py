@@ -1,7 +1,9 @@
 """The layout of CHART-Infographics: a folder of JSON files, one a chart, and a folder of images of the same names.
 
 The releases of 2020 and 2022 (UB PMC) locate a text block by its four corners, a `polygon` or a `bb` with `x0`, `y0` to
-`x3`, `y3`, as their metric2.py reads them; of such a block the upright box around the corners is taken.
+`x3`, `y3`, as their metric2.py reads them; of such a block the upright box around the corners is taken. As their
+metric6b.py reads them, a data series may be a list of box plots, a point may have its value on a second axis (`y2`),
+and what has no name in the image is `[unnamed data series #0]` or `[unnamed category #0]`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import msgspec
 
 from ..benchmark import error_text
 from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of
+from .records import BOX_PLOT_LINES
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.
@@ -21,6 +24,7 @@ MAX_PIXELS = 89_000_000
 # What Pillow raises for broken headers of these formats.
 UNREADABLE = (OSError, ValueError, SyntaxError, EOFError, KeyError, ArithmeticError, RuntimeError)
 TASKS = ("task1", "task2", "task3", "task4", "task5", "task6", "task7")
+UNNAMED = ("[unnamed data series #", "[unnamed category #")
 
 
 class ChartConverter(Converter):
@@ -99,7 +103,35 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
             if "width" not in located:
                 located = _box_around(f"{annotation.path}: task2: text block {place}", located)
             blocks[place] = {**block, "bb": located}
+    for task in ("task6", "task7"):
+        output = record[task]["output"] if isinstance(record.get(task), dict) else None
+        if isinstance(output, dict) and isinstance(series := output.get("data series"), list):
+            output["data series"] = [found for each in series for found in _data_series(each)]
     return record
+
+
+def _data_series(series: Any) -> list[Any]:
+    """Returns a data series in the layout of the records; of a list of box plots, a series for each."""
+    if not isinstance(series, dict):
+        return [series]
+    series = _named(series)
+    if isinstance(data := series.get("data"), list):
+        data = [_on_one_axis(_named(each)) if isinstance(each, dict) else each for each in data]
+        if data and all(isinstance(each, dict) and not each.keys().isdisjoint(BOX_PLOT_LINES) for each in data):
+            return [{"name": box.get("x", box.get("y", series.get("name"))), "data": box} for box in data]
+        series["data"] = data
+    return [series]
+
+
+def _named(each: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a data series or a point of one, with an empty name or label where the image has none."""
+    return {key: "" if isinstance(value, str) and value.startswith(UNNAMED) else value for key, value in each.items()}
+
+
+def _on_one_axis(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a point or a box plot whose values on a second axis, if it has any, take the place of the others."""
+    second = {key[3:] or "y": value for key, value in point.items() if key == "y2" or key.startswith("y2-")}
+    return {**point, **{key: value for key, value in second.items() if value is not None}}
 
 
 def _box_around(where: str, corners: Mapping[str, Any]) -> dict[str, Any]:

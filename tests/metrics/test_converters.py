@@ -106,6 +106,27 @@ def test_the_corners_of_a_text_block_become_an_upright_box() -> None:
         assert record["task2"]["output"]["text_blocks"] == [{**block, "bb": around}, {"id": 1, "bb": upright}]
 
 
+BOX_PLOT = {"first_quartile": 33.1, "max": 98.2, "median": 42.9, "min": 8.8, "third_quartile": 56.2}
+CATEGORY = "[unnamed category #1]"
+
+
+def test_the_data_series_of_ub_pmc_become_those_of_records() -> None:
+    """Of charts without a legend: the layout of the release of 2022, as its metric6b.py reads it."""
+    labelled, second = {**BOX_PLOT, "x": "1 or 2"}, {f"y2-{line}": value for line, value in BOX_PLOT.items()}
+    points = [{"x": CATEGORY, "y2": 3, "y": 2}, {"x": "a", "y": 4, "y2": None}, 5]
+    cases: list[tuple[Any, dict[Any, Any]]] = [
+        ([labelled, {**BOX_PLOT, "y": 7}, BOX_PLOT], {"1 or 2": labelled, 7: {**BOX_PLOT, "y": 7}, "": BOX_PLOT}),
+        ([{**second, "x": CATEGORY}], {"": {**second, **BOX_PLOT, "x": ""}}),
+        (points, {"": [{"x": "", "y2": 3, "y": 3}, *points[1:]]}),
+        *((same, {"": same}) for same in (BOX_PLOT, [BOX_PLOT, 5], [], None, 5)),
+    ]
+    for data, expected in cases:
+        output = {"data series": [{"name": "[unnamed data series #0]", "data": data}, None]}
+        (record,) = convert("chart", annotation("a.json", {task: {"output": output} for task in ("task6", "task7")}))
+        found = {"data series": [*({"name": name, "data": each} for name, each in expected.items()), None]}
+        assert record["task6"]["output"] == record["task7"]["output"] == found
+
+
 def regions(role: str, content: str | bytes) -> Any:
     (record,) = convert("figure_text", (role, "gt_img_1.txt", content))
     msgspec.convert(record, FigureTruth if role in ("ground_truth", "detext") else FigurePrediction)
