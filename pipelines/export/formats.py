@@ -125,18 +125,19 @@ def _uncertainty(run: Run, summary: SystemSummary, name: str) -> dict[str, Any]:
 
 
 def sample_scores(run: Run, system: str) -> Iterator[bytes]:
-    """Yields a line of JSON for each sample: `id`, `value`, `explanation` and `metadata`, the fields of a `Score`.
+    """Yields a line of JSON for each sample with a value: `id`, and the fields of a `Score` of Inspect.
 
-    value: the main per-sample metric; null if the sample was not scored. explanation: what matched what. metadata: the
-    status of the sample, and all its metrics.
+    value: the main per-sample metric; Inspect refuses null. explanation: what matched what. metadata: the status of the
+    sample, and all its metrics.
 
     Raises InputProblem if a file of the rows is damaged.
     """
     benchmark = run.configuration.benchmark
     main, names = benchmark.main_sample_metric().name, benchmark.sample_metric_names()
     columns = ["sample_id", "status", "details", *names]
+    where = (pc.field("system") == system) & pc.field(main).is_valid()
     for path in run.rows:
-        for batch in read_rows(path, columns, pc.field("system") == system):
+        for batch in read_rows(path, columns, where):
             for row in batch.to_pylist():
                 details = msgspec.json.decode(row["details"])
                 lines = [] if details is None else explained(benchmark, details)

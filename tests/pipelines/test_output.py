@@ -103,6 +103,9 @@ def test_a_report_without_missing_predictions_and_intervals_says_so(tmp_path: Pa
     assert "A missing prediction is left out of the score." in found.report
     assert "Intervals" not in found.report
     assert unpack_replicates(found.sums["systems"]["predictions"]["replicates"], 0) == []
+    # Inspect takes no score without a value.
+    exported = [json.loads(line) for line in command("export", found.output, "--to", "inspect")[1].splitlines()]
+    assert {each["id"]: each["value"] is None for each in exported} == {each["sample_id"]: False for each in FAIR}
 
 
 def test_duplicates_are_told_with_their_places_and_no_id_steers_a_terminal(tmp_path: Path) -> None:
