@@ -79,6 +79,8 @@ class Converter(abc.ABC):
     """The roles of the inputs, each with its meaning; the first is the default."""
     additions: ClassVar[frozenset[str]] = frozenset()
     """Roles that make no record alone. If files of such a role are given, each record needs one of them."""
+    file_name: ClassVar[str] = "*"
+    """What the files are called, as a pattern, where they lie in folders with others."""
 
     @abc.abstractmethod
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:

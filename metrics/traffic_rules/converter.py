@@ -38,6 +38,7 @@ class TrafficRulesConverter(Converter):
         "rule that it stands for",
         "matched_predictions": "the same layout, where every predicted rule stands for the labeled rule of its index",
     }
+    file_name: ClassVar[str] = "label.json"
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
         """Yields (sample_id, content) for the whole file.

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from glob import escape, iglob
 from operator import itemgetter
 
 import apache_beam as beam
@@ -74,7 +75,8 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
             known = "; ".join(f"{name}: {meaning}" for name, meaning in converter.roles.items())
             raise UsageError(f"--input {argument}: there is no role {role}; the roles are {known}")
         if not glob.endswith("/") and os.path.isdir(glob):
-            raise UsageError(f"--input {argument}: this is a folder; give a pattern of files, such as '{glob}/*'")
+            pattern = "*" if any(map(os.path.isfile, iglob(f"{escape(glob)}/*"))) else f"**/{converter.file_name}"
+            raise UsageError(f"--input {argument}: a folder; give a pattern of files, such as '{argument}/{pattern}'")
         matches = match_glob(glob, f"--input {role}=")
         files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(matches)))
     if files and all(file.role in converter.additions for file in files):
