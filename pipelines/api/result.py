@@ -76,6 +76,22 @@ class Result:
         metrics = ", ".join(f"{name} {_number(value)}{_ends(interval)}" for name, value, interval in main)
         return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
 
+    def _repr_html_(self) -> str:
+        """Returns all metrics with their intervals as a table, and the coverage, as a notebook shows them."""
+        # Not at the top: no other use of the API needs the pages.
+        from ..reports.cells import as_html, count_text
+        from ..reports.document import Measured
+        from ..reports.text import number
+
+        cells = []
+        for name, value in self.values.items():
+            cells.append((name, Measured(value, *(self.intervals.get(name) or ())).text(number)))
+        for side in ("ground_truth", "predictions"):
+            counts = [count_text(status, count) for status, count in self.coverage[side].items() if count]
+            cells.append((side.replace("_", " "), ", ".join(counts)))
+        rows = [f"<tr><td>{as_html(name)}</td><td>{as_html(text)}</td></tr>" for name, text in cells]
+        return f"<table>{''.join(rows)}</table>"
+
     def to_pandas(self) -> Any:
         """Returns the metrics of all samples (an empty slice) and of each slice as a pandas DataFrame, a row for each.
 

@@ -1,6 +1,7 @@
 """A Scorer adds all of an update, or nothing of it if it raises."""
 
 import copy
+import dataclasses
 import itertools
 import pickle
 import time
@@ -187,13 +188,19 @@ def test_any_form_of_records_without_ids_is_paired_by_position_and_a_table_has_i
         assert (read["read"], read["rejected"]) == (3, 3)
 
 
-def test_a_result_is_a_line_and_a_frame_of_pandas() -> None:
+def test_a_result_is_a_line_a_table_in_a_notebook_and_a_frame_of_pandas() -> None:
     scorer = scorer_of(slice(0, 30))
     result = scorer.compute()
     assert repr(scorer) == "Scorer(toy: 30 samples)"
     ends = {name: "[{:.4g}, {:.4g}]".format(*each) for name, each in result.intervals.items() if each}
     shown = ", ".join(f"{name} {value:.4g} {ends[name]}" for name, value in result.values.items())
     assert repr(result) == f"Result(toy: {shown}; 30 samples)"
+    hostile = dataclasses.replace(result, values={"<b>\x1b": 0.5}, intervals={"<b>\x1b": (0.25, 1.0)})
+    assert hostile._repr_html_() == (
+        "<table><tr><td>&lt;b&gt;&lt;U+001B&gt;</td><td>0.5000 (0.2500 to 1.0000)</td></tr>"
+        "<tr><td>ground truth</td><td>30 read, 30 scored</td></tr>"
+        "<tr><td>predictions</td><td>30 read, 30 scored</td></tr></table>"
+    )
     parts: dict[str, Any] = {"": (result, 30), **{label: (each, 10) for label, each in result.slices.items()}}
     assert result.to_pandas().to_dict("records") == [
         dict(zip(("slice", "metric", "value", "low", "high", "samples"), row, strict=True))
