@@ -25,6 +25,7 @@ from ..runs.provenance import input_sides
 from . import document as doc
 from .against import page_link
 from .cards import within_limit
+from .cells import LEFT_OUT
 from .evaluation import provenance_blocks
 from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .render import Reports, write_reports
@@ -177,9 +178,12 @@ def judge_comparison(
 
     A stricter test decides what holds for all metrics and slices at once; the sentence says so separately.
     """
-    verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate")
-    if verdict is None and all(values["candidate"] is None for values in comparison["metrics"].values()):
+    if all(values["candidate"] is None for values in comparison["metrics"].values()):
         return doc.Verdict("fail", "Nothing was scored in the candidate.")
+    samples = {text: comparison["samples"].get(status, 0) for status, text in LEFT_OUT.items() if status != "neither"}
+    unpaired = [f"{count_of(count, 'sample')} {text}" for text, count in samples.items() if count]
+    apart = f"; not compared: {', '.join(unpaired)}" if unpaired else ""
+    verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate", apart)
     if verdict is None:
         return doc.Verdict("not judged", "No main metric is measured on both sides.")
     decided = [each for each in differences if each.difference.verdict in ("better", "worse")]

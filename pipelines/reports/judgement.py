@@ -121,19 +121,29 @@ def judge_difference(
     slices: Sequence[Sliced],
     systems: Sequence[str],
     it: str,
+    apart: str = "",
 ) -> Verdict | None:
-    """Returns the verdict on main metrics against a baseline; None if none was compared.
+    """Returns the verdict on main metrics against a baseline; None if neither side measured any.
 
     Its sentence begins with the first metric that is worse or better in the order of `lead`, else with the lead metric.
-    lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main metrics, in the order of
-    `slices`. systems: their names. it: the subject of the sentence.
+    What only one side measured may differ: nothing is identical then, and what the baseline alone measured stands
+    against a gain. lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main metrics, in
+    the order of `slices`. systems: their names. it: the subject of the sentence. apart: a clause on the samples that
+    are not compared.
     """
-    known = [each for each in differences if each.difference.value is not None]
-    if not known:
-        return None
     ranks = {name: place for place, name in enumerate(lead)}
-    known.sort(key=lambda each: ranks.get(each.name, len(ranks)))
-    names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
+    ordered = sorted(differences, key=lambda each: ranks.get(each.name, len(ranks)))
+    known = [each for each in ordered if each.difference.value is not None]
+    lacking = [each for each in ordered if each.baseline.value is not None and each.candidate.value is None]
+    added = [each for each in ordered if each.baseline.value is None and each.candidate.value is not None]
+    names, *alone = (
+        [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in some]
+        for some in (known, lacking, added)
+    )
+    for how, some in zip(("no longer", "newly"), alone, strict=True):
+        apart += f"; {how} measured: {some_of(some, SYSTEMS_NAMED)}" if some else ""
+    if not known:
+        return Verdict("not judged", f"No main metric is measured on both sides{apart}.") if any(alone) else None
     places: dict[str, list[int]] = defaultdict(list)
     for place, each in enumerate(known):
         places[each.difference.verdict].append(place)
@@ -141,10 +151,10 @@ def judge_difference(
     scope = count_of(len(known), "main metric")
     judgement: Judgement
     if counts:
-        judgement = "mixed" if len(counts) == 2 else "worse" if "worse" in places else "better"
+        judgement = "worse" if "better" not in places else "mixed" if "worse" in places or lacking else "better"
         clause = f"{it} is {' and '.join(counts)} of {scope}"
     elif places.keys() == {"identical"}:
-        judgement, clause = "identical", f"{it} is equal in {scope}"
+        judgement, clause = "no difference shown" if apart else "identical", f"{it} is equal in {scope}"
     elif places.keys() == {"no interval"}:
         have = "have" if len(known) > 1 else "has"
         judgement, clause = "not judged", f"{scope} {have} no interval, so nothing is judged"
@@ -162,7 +172,7 @@ def judge_difference(
         if place != told
     ]
     lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
-    return Verdict(judgement, f"{moved(names[told], first)}. {clause}.", tuple(reasons[:MAX_REASONS]), lost)
+    return Verdict(judgement, f"{moved(names[told], first)}. {clause}{apart}.", tuple(reasons[:MAX_REASONS]), lost)
 
 
 def judge_run(

@@ -23,7 +23,7 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.reports.against import run_differences
 from beamscore.pipelines.runs import run as finished
 from tests import toy
-from tests.finished_runs import SYSTEM, Row, row, write_run
+from tests.finished_runs import SYSTEM, Row, row, write, write_run
 from tests.page.corpora import page_data
 from tests.runs import Run, command, evaluate_records, refused
 
@@ -48,7 +48,7 @@ def compare(baseline: Path | str, candidate: Path | str, output: Path, *more: st
     code, stdout, stderr = command("compare", baseline, candidate, "--output", output, *more)
     assert code == 0, stdout + stderr
     document = json.loads((output / "comparison.json").read_bytes())
-    assert all(each in stderr for each in document["differences"])
+    assert [line.partition(": warning: ")[2] for line in stderr.splitlines()] == document["differences"]
     return document
 
 
@@ -145,12 +145,18 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     document = compare(one, other, tmp_path / "out", "--allow-differences")
     assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}
     assert (len(document["differences"]), document["slices"]) == (1, {})
+    said = "1 sample that only the baseline scored, 2 samples that only the candidate scored, 1 sample with another"
+    assert document["verdict"]["sentence"].endswith(f" 2 main metrics; not compared: {said} ground truth.")
     # The candidate, of 40 samples, before the baseline.
     assert re.findall(r" n=\d+| against ", document["signature"]) == [" n=40", " against ", " n=39"]
     assert document["slices_of_baseline_alone"] == ["kind=a", "kind=b", "kind=c"]
     assert "Slices of the baseline alone, not compared: kind=a" in (tmp_path / "out" / "comparison.md").read_text()
     back = compare(other, one, tmp_path / "out", "--allow-differences")
     assert back["slices_of_candidate_alone"] == document["slices_of_baseline_alone"]
+    # Equal runs are identical, whatever neither scored, but not a run that scored less.
+    less = write_run(tmp_path / "c", before[:-2])
+    words = [beamscore.compare(str(one), str(each), allow_differences=True).judgement for each in (one, less)]
+    assert words == ["identical", "no difference shown"]
 
 
 def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
@@ -257,6 +263,10 @@ def test_a_page_shows_the_changes_that_compare_lists_from_all_samples(tmp_path: 
     assert "\\u" not in (run.output / "report.html").read_text().partition("</h1>")[2].partition("<script")[0]
     about = json.loads((run.output / "run.json").read_bytes())
     assert about["verdict"]["judgement"] == document["verdict"]["judgement"]
+    about["versions"]["packages"]["numpy"] = "1"
+    write(run.output / "run.json", about)
+    warned = f"warning: the candidate used different versions of packages: numpy 1, not {np.__version__}\n"
+    assert warned in command("compare", baseline, run.output, "--quiet")[2]
     # The scores do not depend on whether changes are looked for. Those of other options, or without rows, show none.
     kept = shutil.copytree(baseline, tmp_path / "kept", ignore=shutil.ignore_patterns(".runs", "samples"))
     others = {"alone": [], "other": [f"--baseline={baseline}", "--set=missing=exclude"], "rows": [f"--baseline={kept}"]}

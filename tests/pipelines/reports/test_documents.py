@@ -11,6 +11,8 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
+import beamscore
+from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation, render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
@@ -170,6 +172,26 @@ def test_headlines_and_tables_of_all_reports_agree(
         path.unlink()
     without = run(runs / "2", truths, *more, "--no-html", a=after).report
     assert without.splitlines()[:12] == written.splitlines()[:12]
+
+
+def test_a_gain_is_mixed_in_all_reports_if_a_metric_is_no_longer_measured(
+    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The similarity is not measured where all texts are equal."""
+    measured = toy.ToyBenchmark.values
+
+    def values(self: toy.ToyBenchmark, sums: Sums) -> dict[str, float | None]:
+        return measured(self, sums) | ({"similarity": None} if sums["equal"] == sums["samples"] else {})
+
+    monkeypatch.setattr(toy.ToyBenchmark, "values", values)
+    first = run(tmp_path / "runs" / "1", TRUTHS, a=wrong(TRUTHS, 10)).output
+    second = run(tmp_path / "runs" / "2", TRUTHS, f"--baseline={first}", a=TRUTHS).output
+    command("compare", first, second, "--output", tmp_path / "c")
+    command("history", first.parent)
+    _, report, compared, history = (page.verdict for page in pages)
+    for each in (report, compared, history, beamscore.compare(first, second)):
+        assert each.judgement == "mixed"
+        assert " is better in 1 of 1 main metric; no longer measured: similarity." in each.sentence
 
 
 def test_each_colour_of_a_page_is_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,37 +12,49 @@ from beamscore.pipelines.runs.documents import GateVerdict
 from beamscore.pipelines.runs.gates import RecordFailure
 from tests.toy import ToyBenchmark
 
-Move = tuple[float, float | None, float | None]
+Move = tuple[float | None, float | None, float | None]
 WORSE, BETTER, UNSURE, SAME = (-0.25, -0.5, -0.125), (0.25, 0.125, 0.5), (-0.25, -0.5, 0.5), (0.0, 0.0, 0.0)
 FELL = "fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"
 ROSE = "rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"
 TEST = "The test of all metrics and slices at once"
 WENT, NONE = "went from 0.5000 to 0.2500, −0.2500", "No difference is shown in"
+GONE: Move = (None, 0.0, None)
+ADDED: Move = (None, None, 0.0)
+"""Moves of metrics that only the baseline, or only the candidate, measured."""
 
 
 def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, system: int = 0) -> Compared:
     word = judging.difference_word(Measured(*move), higher, False, has_few)
-    return Compared(Metric(name, "", higher), system, Measured(0.5), Measured(0.5 + move[0]), Difference(*move, word))
+    before, after = {GONE: (0.5, None), ADDED: (None, 0.5)}.get(move, (0.5, 0.5 + (move[0] or 0)))
+    return Compared(Metric(name, "", higher), system, Measured(before), Measured(after), Difference(*move, word))
 
 
 @pytest.mark.parametrize(
     ("moves", "higher", "judgement", "reasons", "moved", "clause"),
     [
-        ([WORSE] * 8, True, "worse", ["lost"] * 7, f"m7 {FELL}", "It is worse in 8 of 8 main metrics"),
+        ([GONE, *[WORSE] * 8], True, "worse", ["lost"] * 7, f"m8 {FELL}",
+         "It is worse in 8 of 8 main metrics; no longer measured: m0"),
         ([BETTER, WORSE], False, "mixed", ["lost"], f"m1 {FELL}", "It is worse in 1 and better in 1 of 2 main metrics"),
-        ([UNSURE, BETTER], True, "better", [], f"m1 {ROSE}", "It is better in 1 of 2 main metrics"),
+        ([UNSURE, BETTER, ADDED], True, "better", [], f"m1 {ROSE}",
+         "It is better in 1 of 2 main metrics; newly measured: m2"),
+        ([GONE] * 5 + [BETTER, ADDED], True, "mixed", [], f"m5 {ROSE}",
+         "It is better in 1 of 1 main metric; no longer measured: m4, m3, m2 and 2 more; newly measured: m6"),
         ([BETTER, SAME, UNSURE], True, "better", [], f"m0 {ROSE}", "It is better in 1 of 3 main metrics"),
         ([BETTER, WORSE, UNSURE], True, "mixed", ["won"], f"m1 {FELL}",
          "It is worse in 1 and better in 1 of 3 main metrics"),
-        ([WORSE, BETTER], True, "mixed", ["lost"], f"m1 {ROSE}", "It is worse in 1 and better in 1 of 2 main metrics"),
         ([(-0.25, -0.5, 0.0)], True, "no difference shown", [], f"m0 {WENT} (−0.5000 to 0.0000)",
          f"{NONE} 1 main metric"),
         ([(-0.25, None, None)], True, "not judged", [], f"m0 {WENT}",
          "1 main metric has no interval, so nothing is judged"),
         ([(-0.25, None, None), (-0.25, -0.5, 0.0)], True, "no difference shown", [], f"m1 {WENT} (−0.5000 to 0.0000)",
          f"{NONE} 2 main metrics; there is no interval for m0"),
-        ([SAME, SAME], True, "identical", [], "m1 is 0.5000 as before",
-         "It is equal in 2 main metrics"),
+        ([SAME, SAME], True, "identical", [], "m1 is 0.5000 as before", "It is equal in 2 main metrics"),
+        ([SAME, GONE], True, "no difference shown", [], "m0 is 0.5000 as before",
+         "It is equal in 1 main metric; no longer measured: m1"),
+        ([ADDED, SAME], True, "no difference shown", [], "m1 is 0.5000 as before",
+         "It is equal in 1 main metric; newly measured: m0"),
+        ([ADDED, GONE], True, "not judged", [],
+         "No main metric is measured on both sides; no longer measured: m1; newly measured: m0", ""),
     ],
 )  # fmt: skip
 def test_main_metrics_decide(moves: Any, higher: bool, judgement: str, reasons: Any, moved: str, clause: str) -> None:
@@ -51,7 +63,7 @@ def test_main_metrics_decide(moves: Any, higher: bool, judgement: str, reasons: 
     differences = [compared(name, move, higher) for name, move in zip(names, moves, strict=True)]
     found = judging.judge_difference(names[::-1], names, differences, (), ["one"], "It")
     assert found is not None
-    assert (found.judgement, found.sentence) == (judgement, f"{moved}. {clause}.")
+    assert (found.judgement, found.sentence) == (judgement, ". ".join(filter(None, (moved, clause))) + ".")
     assert [each.filters for each in found.reasons] == [{"why": why} for why in reasons]
     assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
 
@@ -78,7 +90,8 @@ def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested
          "similarity was not tested for all metrics and slices at once."),
     ):  # fmt: skip
         known = {each.name: {"candidate": 0.5, "verdict": word} for each, word in zip(differences, words, strict=True)}
-        found = judge_comparison({"metrics": known, "slices": {}}, ToyBenchmark, differences, [], [*known])
+        document = {"metrics": known, "slices": {}, "samples": {"compared": 2, "neither": 1}}
+        found = judge_comparison(document, ToyBenchmark, differences, [], [*known])
         assert found.sentence.partition("main metrics. ")[2] == said
 
 
