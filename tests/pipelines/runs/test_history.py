@@ -237,19 +237,22 @@ def test_gates_of_the_last_night_are_reasons_and_lines_of_its_metrics(tmp_path: 
     fails: dict[str, Any] = {"verdict": "fail", "minimum": 0.5}
     gates = [{**fails, "tier": "advisory"}, {"maximum": 0.875}, {**against, "margin": 0.25}, against]
     gates += [{**fails, "slice": "a=1", "blocks": True}, {"metric": "similarity", "minimum": 0}]
+    gates.append({**against, "metric": "exact_match.spread", "margin": 0.25})  # the lower, the better
     known: dict[str, Any] = {"gate": "g", "tier": "blocking", "system": None, "metric": "exact_match", "slice": None}
     known |= {"judge": "interval", "verdict": "pass", "blocks": False, "reason": "low"}
     run = write_run(tmp_path / "night-000.0", [finished_row("s", 1.0)]) / "summary.json"
     write(run, {**json.loads(run.read_bytes()), "gates": [known | each for each in gates]})
-    found = history([row(0, 0.9, verdict="fail", gates="fail"), row(0, 0.9, system="theirs", gates="fail")])
+    values = {"exact_match": 0.9, "exact_match.spread": 0.1, "repeats": 3.0}
+    rows = [row(0, value, metric=name, verdict="fail", gates="fail") for name, value in values.items()]
+    found = history([*rows, row(0, 0.9, system="theirs", gates="fail")])
     document = build_history(HistorySources(str(tmp_path), str(tmp_path), [found], SCHEMA.empty_table()), found)
     assert document.verdict.reasons == (Link("g (fail, advisory): low", {}), Link("g (fail): low", {"slice.a": "1"}))
     nights = document.history
     assert nights is not None
     against_baseline = " of ours: not worse than baseline, margin"
-    lines = [(0.5, ": at least 0.5"), (0.875, ": at most 0.875"), (0.5, f"{against_baseline} 0.25")]
-    lines.append((0.75, f"{against_baseline} 0"))
-    assert nights.gates == tuple(GateLine(0, value, f"gate{text}") for value, text in lines)
+    lines = [(0, 0.5, ": at least 0.5"), (0, 0.875, ": at most 0.875"), (0, 0.5, f"{against_baseline} 0.25")]
+    lines += [(0, 0.75, f"{against_baseline} 0"), (1, 1.0, f"{against_baseline} 0.25")]
+    assert nights.gates == tuple(GateLine(metric, value, f"gate{text}") for metric, value, text in lines)
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=9))
