@@ -104,7 +104,7 @@ def _to_github(judged: JudgedRun, output: str | None) -> None:
         try:
             judged = replace(judged, baseline=load_baseline(reference, ()))
         except UsageError as error:
-            warn([f"the samples that moved a metric are not listed: {error}"])
+            warn([f"the samples that moved a metric since the baseline are not listed: {error}"])
     text = judged.markdown().encode()
     summary = os.environ.get(JOB_SUMMARY)
     if output is None and summary:

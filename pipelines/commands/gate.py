@@ -21,7 +21,7 @@ from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..export.verdicts import junit, markdown
 from ..runs.causes import duplicate_warnings, stored_causes
-from ..runs.differences import CONFIGURED, RunSignature, differences
+from ..runs.differences import CONFIGURED, PAIRED, RunSignature, differences
 from ..runs.documents import gates_passed, verdict_lines
 from ..runs.gates import Decision, decide, gate_verdicts, rejection_notes, stored_failures
 from ..runs.looks import count_look, is_counted, judged_runs, looks_path, too_many_looks
@@ -183,11 +183,8 @@ class JudgedRun:
 
     def markdown(self) -> str:
         """Returns the verdicts as short Markdown, with the samples that moved a metric."""
-        title, moved = self.title, {}
-        if self.baseline is not None:
-            title = f"{title} against {self.baseline.path}"
-            moved = dict(_moved(self, self.baseline))
-        return markdown(title, self.verdicts, self.failures, moved, self.run.summary.document()["systems"])
+        title = self.title if self.baseline is None else f"{self.title} against {self.baseline.path}"
+        return markdown(title, self.verdicts, self.failures, dict(_moved(self)), self.run.summary.document()["systems"])
 
     def conclude(self, parsed: argparse.Namespace, decision: Decision) -> int:
         """Reports what does not pass, writes the requested files, counts the look, and returns the exit code.
@@ -216,17 +213,27 @@ class JudgedRun:
         return INCONCLUSIVE if decision.inconclusive else DONE
 
 
-def _moved(judged: JudgedRun, baseline: Run) -> Iterator[tuple[int, list[MovedSample] | str]]:
-    """Yields the index of each bad comparison with the baseline, and the samples that moved its metric, or why not."""
-    run, benchmark = judged.run, judged.configuration.benchmark
+def _moved(judged: JudgedRun) -> Iterator[tuple[int, list[MovedSample] | str]]:
+    """Yields the index of each bad verdict, and the samples that moved its metric, or why these are not known.
+
+    They moved it from the other side of the comparison. A bound is compared with the baseline, if that is comparable.
+    """
+    run, baseline, benchmark = judged.run, judged.baseline, judged.configuration.benchmark
+    if baseline is not None and differences(run.signature, baseline.signature, PAIRED):
+        baseline = None
     for place, each in enumerate(judged.verdicts):
-        if each["verdict"] not in ("fail", "inconclusive") or not each["difference"]:
+        reference, name = each["not_worse_than"], each["system"]
+        if each["verdict"] not in ("fail", "inconclusive") or (reference and not each["difference"]):
             continue
-        other = baseline.system_for(each["system"])
-        if each["not_worse_than"] != BASELINE or other is None:
+        if reference in (None, BASELINE):
+            other, theirs = baseline, None if baseline is None else baseline.system_for(name)
+        else:
+            # A run that is narrowed to one system lacks the sums of the others.
+            other, theirs = run if reference in run.systems else Run.read(run.path), reference
+        if other is None or theirs is None:
             continue
-        sides = SystemRun(run, each["system"]), SystemRun(baseline, other)
         try:
+            sides = SystemRun(run, name), SystemRun(other, theirs)
             yield place, top_contributors(benchmark, each["metric"], *sides, each["slice"] or "")
         except InputProblem as error:
             yield place, error.message

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...transforms.records import printable
+from ..config.gates import BASELINE
 from ..reports.text import cell, code, number, table
 from ..runs.documents import coverage_text, gate_word, gates_passed, worst_verdict
 from ..runs.gates import decide
@@ -78,8 +79,10 @@ def markdown(
             sections.append(f"Which samples moved {named} is not known: {cell(samples)}.")
         elif samples:
             rows = [[cell(each.sample_id), f"{each.effect:+.3g}", each.before, each.after] for each in samples]
+            other = verdict["not_worse_than"]
+            sides = ("before", "now") if other in (None, BASELINE) else (cell(other), cell(verdict["system"]))
             sections.append(f"Samples that moved {named} most, losses first:")
-            sections.append(table(["sample_id", "moved it by", "before", "now"], rows))
+            sections.append(table(["sample_id", "moved it by", *sides], rows))
     return "\n\n".join(sections) + "\n"
 
 

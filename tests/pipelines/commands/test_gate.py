@@ -227,10 +227,15 @@ def test_a_system_of_the_baseline_can_be_named(nights: Path, tmp_path: Path) -> 
     # A system of the run itself is not compared with itself.
     code, stdout, _ = gate(nights, tmp_path / "both", f"{tmp_path}/both:good")
     assert (code, stdout.count(" good ")) == (1, 1), "its other gate alone"
-    # The samples that moved a metric are of the comparisons with the baseline alone.
-    sets = "--set=gates.similarity.not_worse_than=good", "--set=gates.exact_match.not_worse_than=baseline"
-    command("gate", tmp_path / "both", "--baseline", nights / "good", *sets, "--markdown", tmp_path / "s.md")
-    assert (tmp_path / "s.md").read_text().count("that moved") == 1
+    # The same samples moved a metric from the same answers, in this run or a baseline; a bound needs a comparable one.
+    bound, lists = "minimum=0.9", []
+    for limit, *against in (
+        ("not_worse_than=good",), ("not_worse_than=baseline", "good"), (bound, "good"), (bound, "elsewhere"), (bound,)
+    ):  # fmt: skip
+        given = [f"--set=gates.exact_match.{limit}", *(f"--baseline={nights / name}" for name in against)]
+        command("gate", tmp_path / "both", *given, "--markdown", tmp_path / "s.md")
+        lists.append(re.findall(r"^\| `?(s\d+)`? ", (tmp_path / "s.md").read_text(), re.MULTILINE))
+    assert (len(lists[0]), lists) == (5, [lists[0]] * 3 + [[]] * 2)
     # One that no gate needs is warned of.
     code, _, stderr = command("gate", nights / "same", "--set=gates.similarity.minimum=0", f"--baseline={nights}/good")
     told = "beamscore: warning: no gate compares with the baseline; give one `not_worse_than: baseline`\n"

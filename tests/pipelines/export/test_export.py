@@ -42,7 +42,7 @@ GATES = """\
 benchmark: toy
 gates:
   exact_match: {minimum: 0.9, not_worse_than: baseline}
-  similarity: {minimum: 0.99, tier: advisory}
+  similarity: {not_worse_than: theirs, tier: advisory}
 """
 
 
@@ -75,7 +75,7 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
         methods = [uncertainty[name]["method"] for name in ("confidence_interval", "standard_error")]
         assert (methods, "num_bootstrap_samples" in uncertainty) == ([method] * 2, method == "bootstrap")
     _, of_one, _ = command("export", f"{run}:theirs", "--to", "junit")
-    assert [case.get("classname") for case in ET.fromstring(of_one).iter("testcase")] == ["theirs"] * 2
+    assert [case.get("classname") for case in ET.fromstring(of_one).iter("testcase")] == ["theirs"]
     # The report names the system of the baseline, too.
     _, _, against = (run / "report.md").read_text().partition(f"minus the baseline `{run.with_name('base:good')}`")
     assert re.search(r"^\| metric +\| system +\| baseline +\|", against, re.MULTILINE)
@@ -85,14 +85,19 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(job))
     _, printed, _ = command("export", run, "--to", "github")
     assert job.read_bytes() == b"# Job\n" + run.with_suffix(".md").read_bytes()
-    assert [line.partition(" ")[0] for line in printed.splitlines()] == ["::error", "::warning", "::warning"]
+    assert [line.partition(" ")[0] for line in printed.splitlines()] == ["::error", "::warning"]
+    # A run narrowed to a system lists what moved it from the others, too.
+    command("export", f"{run}:ours", "--to", "github", "--output", tmp_path / "ours.md")
+    lists = [path.read_text().partition("\n\nSamples that moved ")[2] for path in (tmp_path / "ours.md", job)]
+    assert (lists[0], lists[0].count("that moved"), "| theirs" in lists[0]) == (lists[1], 1, True)
     # Without the baseline nothing tells which samples moved a metric.
     copy = shutil.copytree(run, tmp_path / "copy", ignore=lambda *_: [".runs"])
     found = json.loads((run / "run.json").read_bytes())
     (copy / "run.json").write_text(json.dumps({**found, "baseline": {"path": "gone", "run_id": "1"}}))
     code, _, stderr = command("export", copy, "--to", "github")
     assert code == 0
-    assert stderr.startswith("beamscore: warning: the samples that moved a metric are not listed: gone/summary.json: ")
+    told = "the samples that moved a metric since the baseline are not listed: gone/summary.json: "
+    assert stderr.startswith(f"beamscore: warning: {told}")
 
 
 @pytest.mark.parametrize("library", ["mlflow", "wandb"])
@@ -199,7 +204,7 @@ def test_what_is_logged_of_a_run(run: Path) -> None:
     for name in ("f1.pie", *entry_names(["f1[a/b]"]).values()):
         expected |= {name: 0.5, f"{name}.low": 0, f"{name}.high": 1}
     assert metrics(found, "ours") == {**ours.values, "exact": 1.0, **expected, "exact_match.low": 0.7}
-    identity = {"version": summary.version, "signature": summary.signature, "gates": "1 of 4 gates pass"}
+    identity = {"version": summary.version, "signature": summary.signature, "gates": "1 of 3 gates pass"}
     identity |= {"run": str(run), "run_id": found.run_id, "system": "ours", "benchmark": "toy"}
     identity |= {"ground_truth": json.loads((run / "summary.json").read_bytes())["fingerprint"]["hash"]}
     assert tags(found, "ours") == {f"beamscore.{name}": text for name, text in identity.items()}
