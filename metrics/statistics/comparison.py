@@ -195,6 +195,11 @@ def _slices_measured(
     return tuple(tuple(slices_with_value(benchmark, *part, sums, corpus)) for part in parts)
 
 
+def significance_level(confidence: float) -> float:
+    """Returns the largest p of a significant test, with a tolerance for rounding: 1 - 0.9 is a little less than 0.1."""
+    return (1 - confidence) * (1 + RELATIVE_ROUNDING)
+
+
 def verdict(
     benchmark: type[AnyBenchmark], name: str, compared: ComparedMetric, largest: FloatArray | None, confidence: float
 ) -> tuple[SwapVerdict, float | None]:
@@ -209,8 +214,7 @@ def verdict(
     that allows for such losses must exclude 0 too.
     """
     test, difference, cautious = compared.test, compared.difference.difference, compared.difference.cautious
-    # 1 - 0.95 is a little more than 0.05.
-    level = (1 - confidence) * (1 + RELATIVE_ROUNDING)
+    level = significance_level(confidence)
     if test is None or difference is None or cautious is None or largest is None or level * (1 + len(largest)) < 1:
         return "not tested", None
     if not test.enough_units:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...metrics.benchmark import AnyBenchmark
 from ...metrics.common.text import some_of
+from ...metrics.statistics.comparison import significance_level
 from ...transforms.io.storage import reason_of
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
 from ...transforms.sample_changes import RUN_SIDES
@@ -189,14 +190,21 @@ def judge_comparison(
     decided = [each for each in differences if each.difference.verdict in ("better", "worse")]
     corrected = {each.name: comparison["metrics"][each.name]["verdict"] for each in decided}
     untested = [name for name, word in corrected.items() if word == "not tested"]
-    unsure = [each.name for each in decided if corrected[each.name] not in ("not tested", each.difference.verdict)]
+    withheld = [each.name for each in decided if corrected[each.name] not in ("not tested", each.difference.verdict)]
+    # The test may be significant, and the interval that allows for rare losses contain 0.
+    level = significance_level(comparison["confidence"])
+    hiding = [name for name in withheld if comparison["metrics"][name]["simultaneous_p"] <= level]
+    unsure = [name for name in withheld if name not in hiding]
     sentence = verdict.sentence
     if unsure:
         sentence += f" The test of all metrics and slices at once does not confirm {some_of(unsure, METRICS_NAMED)}."
+    if hiding:
+        sentence += f" In {some_of(hiding, METRICS_NAMED)}, few units differ, or all differ by little, which may hide "
+        sentence += "rare, large changes the other way."
     if untested:
         verb = "was" if len(untested) == 1 else "were"
         sentence += f" {some_of(untested, METRICS_NAMED)} {verb} not tested for all metrics and slices at once."
-    if decided and not unsure and not untested:
+    if decided and not withheld and not untested:
         sentence += f" The test of all metrics and slices at once confirms {some_of([*corrected], METRICS_NAMED)}."
     words = [[metric["verdict"] for metric in each["metrics"].values()] for each in comparison["slices"].values()]
     if words and verdict.judgement != "identical":

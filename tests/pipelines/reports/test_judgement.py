@@ -81,17 +81,26 @@ def test_what_samples_of_one_side_may_explain_is_neither_better_nor_worse() -> N
 
 
 def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested() -> None:
-    """999 swaps decide nothing at a confidence above 0.999, where an interval still excludes 0."""
+    """999 swaps decide nothing at a confidence above 0.999, where an interval still excludes 0.
+
+    If the test is significant, what withholds the verdict is the interval that allows for rare losses.
+    """
     differences = [compared(name, WORSE) for name in ("exact_match", "similarity")]
-    for words, said in (
-        (("worse", "worse"), f"{TEST} confirms exact_match, similarity."),
-        (("worse", "not tested"), "similarity was not tested for all metrics and slices at once."),
-        (("no difference shown", "not tested"), f"{TEST} does not confirm exact_match. "
-         "similarity was not tested for all metrics and slices at once."),
-    ):  # fmt: skip
-        known = {each.name: {"candidate": 0.5, "verdict": word} for each, word in zip(differences, words, strict=True)}
-        document = {"metrics": known, "slices": {}, "samples": {"compared": 2, "neither": 1}}
-        found = judge_comparison(document, ToyBenchmark, differences, [], [*known])
+    worse, untested, above, at = (
+        {"candidate": 0.5, "verdict": word, "simultaneous_p": p}
+        for word, p in (("worse", 0.001), ("not tested", None), *(("no difference shown", p) for p in (0.101, 0.1)))
+    )
+    unsure, few = f"{TEST} does not confirm", "few units differ, or all differ by little, which may hide rare, large"
+    for cells, said in (
+        ((worse, worse), f"{TEST} confirms exact_match, similarity."),
+        ((worse, untested), "similarity was not tested for all metrics and slices at once."),
+        ((above, untested), f"{unsure} exact_match. similarity was not tested for all metrics and slices at once."),
+        ((above, at), f"{unsure} exact_match. In similarity, {few} changes the other way."),
+        ((at, worse), f"In exact_match, {few} changes the other way."),
+    ):
+        known = {each.name: cell for each, cell in zip(differences, cells, strict=True)}
+        comparison = {"metrics": known, "slices": {}, "samples": {"compared": 2, "neither": 1}, "confidence": 0.9}
+        found = judge_comparison(comparison, ToyBenchmark, differences, [], [*known])
         assert found.sentence.partition("main metrics. ")[2] == said
 
 
