@@ -66,8 +66,8 @@ REPEATS_NAMED = SLICES_NAMED = 5
 RARE_REPEATS = "repeats that few samples have may be mistyped"
 MIN_UNPAIRED, UNPAIRED_SHARE = 5, 0.1
 """If so many samples have no prediction, and so many predictions no sample, their ids may differ in form only."""
-MIN_SAMPLES, MIN_CLUSTERS = 20, 6
-"""With fewer units than these, the interval of a metric is rough."""
+MIN_SAMPLES, MIN_CLUSTERS = 20, 8
+"""With fewer units than these, the interval of a metric is rough. Five clusters may count as seven: an estimate."""
 BOUND_TOLERANCE = 1e-9
 """How far a value may be outside its bounds by rounding, relative to the value if that is above 1."""
 

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.measured import effective_sample_size
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.settings import Settings, load
@@ -206,3 +208,8 @@ def test_an_interval_on_few_samples_is_rough() -> None:
     rough = "the effective sample size of a main metric is below 20, so its interval is rough: "
     warnings = [f"{rough}exact_match 19, similarity 19"]
     assert [run.systems[name].warnings for name in ("few", "enough")] == [warnings, []]
+    # Whatever their names, five clusters of eight samples are few: their number is estimated.
+    drawn = Bootstrap(200, 0)
+    for first in range(0, 5000, 5):
+        weights = drawn.weights([drawn.unit_hash(f"doc{number}") for number in range(first, first + 5)])
+        assert round(effective_sample_size(8 * weights.sum(axis=1)[None], None, True)[0]) < stored_run.MIN_CLUSTERS
