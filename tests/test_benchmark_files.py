@@ -140,6 +140,27 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         assert len(set(threads.map(benchmark_class, ["slow.py:WER"] * 4))) == 1
 
 
+MEAN_EDITS = '(ratio(sums["edits"], sums["samples"]) or 0) / 4'
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        # Flat at the sums of the candidate and of both; flat in every swap; flat when one statistic alone changes.
+        (f"max(0, 1 - abs({MEAN_EDITS} - 1))", "worse"),
+        (f"max(0, min(1, 3 - 2 * {MEAN_EDITS}))", "worse"),
+        ('sorted([sums["samples"] <= sums[each] / 8 for each in "abc"])[1] * 1', "too few differ"),
+    ],
+)
+def test_values_that_differ_are_never_called_identical(value: str, verdict: str) -> None:
+    Path("my_metric.py").write_text(
+        EXAMPLE.replace(EXACT, value).replace('"samples": 1,', '"samples": 1, **dict.fromkeys("abc", edits),')
+    )
+    three, many = ([{**each, "text": "x " * (least + n % least)} for n, each in enumerate(TRUTHS)] for least in (3, 20))
+    one, other = (beamscore.evaluate("my_metric.py:WER", TRUTHS, each) for each in (three, many))
+    assert beamscore.compare(one, other).metrics["exact_match"]["verdict"] == verdict
+
+
 OF_SAMPLES = 'MetricSpec("word_error_rate", "word edits / words",'
 FAMILY = """metrics = (MetricSpec("recall[C]", "", main=1, denominator="of [C]"),)
 

@@ -65,14 +65,15 @@ def swap_p(difference: float, swapped: FloatArray) -> float:
 
 
 def studentized(difference: float, swapped: FloatArray) -> tuple[float, FloatArray]:
-    """Returns |d| / SE and |d*| / SE, with SE the root mean square of the d*; all 0 if no swap changes anything.
+    """Returns |d| / SE and |d*| / SE, with SE the root mean square of the d*.
 
-    A swap in which the metric has no value has 0.
+    A swap in which the metric has no value has 0. If all d* are 0, so are the |d*| / SE; for a d other than 0, |d| / SE
+    is then as if one d* were as large, sqrt(swaps): infinity would alarm too often among many rare differences.
     """
     defined = np.nan_to_num(swapped, nan=0.0)
     error = math.sqrt(float(np.mean(defined**2))) if len(defined) else 0.0
     if error <= ABSOLUTE_ROUNDING:
-        return 0.0, np.zeros(len(swapped))
+        return math.sqrt(len(swapped)) * (abs(difference) > ABSOLUTE_ROUNDING), np.zeros(len(swapped))
     return abs(difference) / error, np.abs(defined) / error
 
 
@@ -81,19 +82,22 @@ def simultaneous_p(t: float, largest: FloatArray) -> float:
     return (1 + int(np.sum(largest >= _at_least(t)))) / (1 + len(largest))
 
 
-def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
-    """Returns, for each statistic, the metrics that change if it is increased in `sums`, or omitted; all if both fail.
+def dependencies(benchmark: AnyBenchmark, corpora: tuple[Sums, Sums]) -> dict[str, frozenset[str]]:
+    """Returns, for each statistic, the metrics that change if it alone is increased or omitted; all if both fail.
 
-    `values` may fail, as samples have no such sums, such as a sum of squares that is below the square of the sum.
+    A metric may be flat at the sums of one of the two systems, or of both together, so all three are tried. `values`
+    may fail, as samples have no such sums, such as a sum of squares that is below the square of the sum.
     """
-    units, values = sums.units(), values_at(benchmark, sums, sums).items()
-    dependent = {}
-    for name, total in units.items():
-        changes: list[Iterable[tuple[str, Any]]] = []
-        for changed in (64 * total + UNITS_PER_ONE, 0):
-            with contextlib.suppress(BrokenBenchmark):
-                changes.append(values ^ values_at(benchmark, Sums({**units, name: changed}), sums).items())
-        dependent[name] = frozenset(metric for change in changes or [values] for metric, _ in change)
+    dependent: dict[str, frozenset[str]] = {}
+    for sums in (*corpora, Sums.merged(corpora)):
+        units, values = sums.units(), values_at(benchmark, sums, sums).items()
+        for name, total in units.items():
+            changes: list[Iterable[tuple[str, Any]]] = []
+            for changed in (64 * total + UNITS_PER_ONE, 0):
+                with contextlib.suppress(BrokenBenchmark):
+                    changes.append(values ^ values_at(benchmark, Sums({**units, name: changed}), sums).items())
+            found = frozenset(metric for change in changes or [values] for metric, _ in change)
+            dependent[name] = dependent.get(name, frozenset()) | found
     return dependent
 
 

@@ -196,7 +196,7 @@ def plan_comparison(
     common = [text for text, each in zip(settings.slices, configuration.slice_columns(), strict=True) if each in others]
     shared = replace(configuration, settings=msgspec.structs.replace(settings, slices=common))
     bits = {metric: 1 << number for number, metric in enumerate(setting.metrics)}
-    depending = dependencies(benchmark, sums).items()
+    depending = dependencies(benchmark, corpora).items()
     main = benchmark.sample_metric_names().index(benchmark.main_sample_metric().name)
     compare = ComparePlan(
         columns=shared.columns(),

@@ -87,8 +87,9 @@ def _metric(
     word, simultaneous = verdict(
         type(setting.benchmark), name, compared, largest, setting.settings.bootstrap.confidence
     )
-    # Differences that cancel within each cluster make an interval of 0, too.
-    is_identical = test is not None and not test.differing_samples
+    # Differences that cancel within each cluster make an interval of 0, too; and what a statistic does to a metric may
+    # show only where both systems have other sums.
+    is_identical = test is not None and not test.differing_samples and not difference.difference
     return {
         "baseline": difference.baseline,
         "candidate": difference.candidate,

@@ -53,8 +53,8 @@ def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], 
 
     Raises InputProblem if a run has no rows, more than MAX_ROWS, or damaged ones.
     """
-    corpora = [Sums(each.sums.sums) for each in (ours, theirs)]
-    depending = dependencies(ours.run.configuration.benchmark, Sums.merged(corpora))
+    corpora = Sums(ours.sums.sums), Sums(theirs.sums.sums)
+    depending = dependencies(ours.run.configuration.benchmark, corpora)
     # The statistics of a slice that are summed up among all samples: see metrics.statistics.slice_names.with_slices.
     for name, parts in list(depending.items()):
         for place in (place for place, letter in enumerate(name) if letter == "]" and name.startswith("@")):
