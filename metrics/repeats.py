@@ -184,7 +184,7 @@ class _WithRepeats(AnyBenchmark):
         main, runs = self.one_run.main_metrics(), _runs(sums)
         values = {label: values_of_rows(self._one_run, part, sums) for label, part in runs.items()}
         rows = [[label, *(metrics.get(name) for name in main)] for label, metrics in values.items()]
-        return [Table("Repeats", ["repeat", *main], rows), *self._one_run.tables(Sums.merged(runs.values()))]
+        return [Table("Repeats", ["repeat", *main], rows), *self._one_run.tables(type(sums).merged(runs.values()))]
 
     def explain(self, details: Any) -> list[str]:
         """Returns what matched what in the worst repeat, after the main per-sample metric of each."""

@@ -321,13 +321,32 @@ def test_a_defect_is_told_with_the_line_that_raised_it() -> None:
         beamscore.score("my_metric.py:WER", {"text": "a"})
 
 
-def test_a_value_outside_of_the_declared_bounds_is_warned_of() -> None:
-    """Its interval, which rests on the declaration, does not contain it."""
-    edit('"samples": 1', '"samples": 0.2')
-    said = "exact_match of ours is 5, outside its bounds 0 to 1: the benchmark declares it wrongly"
-    assert said in done("evaluate", "my_metric.py:WER", *TRUTH, "--predictions", "ours=truth.jsonl", "--output", "run")
-    with pytest.warns(UserWarning, match=said.replace(" of ours", "")):
-        assert beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS).values["exact_match"] == pytest.approx(5)
+STATISTIC = "samples have the statistic {}, which no metric reads, and values reads one that no sample has"
+FROM_EXACT = EXAMPLE[EXAMPLE.index('"exact": ') :]
+
+
+@pytest.mark.parametrize(
+    ("given", "instead", "said", "value"),
+    [
+        # Its interval, which rests on the declaration, does not contain it.
+        ('"samples": 1', '"samples": 0.2', "exact_match of ours is 5, outside its bounds 0 to 1: the benchmark ", 5),
+        ('sums["exact"]', 'sums["exakt"]', STATISTIC.format("exact") + " (did you mean exakt?)", 0),
+        (
+            FROM_EXACT,
+            FROM_EXACT.replace('"exact', '"exact[a]', 1).replace('sums["exact"]', 'len(sums.family("exacts"))'),
+            STATISTIC.format("exact[]") + " (did you mean exacts[]?)",
+            0,
+        ),
+    ],
+)
+def test_a_benchmark_that_does_not_fit_its_sums_is_warned_of(given: str, instead: str, said: str, value: int) -> None:
+    edit(given, instead)
+    sides = *TRUTH, "--predictions", "ours=truth.jsonl"
+    assert said in done("evaluate", "my_metric.py:WER", *sides, "--output", "run")
+    assert (said in done("evaluate", "my_metric.py:WER", *sides, "--check")) == said.startswith("samples")
+    with pytest.warns(UserWarning, match=re.escape(said.replace(" of ours", ""))):
+        found = beamscore.evaluate("my_metric.py:WER", TRUTHS, [{**each, "repeat": 0} for each in TRUTHS], repeats=True)
+    assert found.values["exact_match"] == pytest.approx(value)
 
 
 def test_the_values_of_an_option_that_is_an_enum_are_named() -> None:

@@ -14,6 +14,7 @@ from ..metrics.statistics.measured import measure_slices
 from ..metrics.statistics.slice_names import with_slices
 from ..metrics.statistics.sum_table import PackedReplicates
 from ..metrics.statistics.sums import Sums
+from ..metrics.statistics.unread import misspelled_statistics
 from .hashes import prediction_fingerprint, sample_fingerprint
 from .records import InputProblem, writable
 from .scored import ScoredSample, ScoringPlan
@@ -123,7 +124,8 @@ class ComputedSlice:
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters if clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
     samples; only for slices of the first system. predictions_fingerprint: that of their predictions. errors: the
-    standard error of each metric. table_problem: why the benchmark could not make its tables.
+    standard error of each metric. table_problem: why the benchmark could not make its tables. misspelled:
+    warnings of the statistics of all samples, see `misspelled_statistics`.
     """
 
     key: SliceKey
@@ -138,6 +140,7 @@ class ComputedSlice:
     predictions_fingerprint: int = 0
     errors: dict[str, float | None] = field(default_factory=dict)
     table_problem: str = ""
+    misspelled: Sequence[str] = ()
 
 
 def truth_count(counts: Mapping[str, int]) -> int:
@@ -177,6 +180,7 @@ def slice_results(
             totals.predictions_fingerprint,
             standard_errors(benchmark, measured) if has_replicates else {},
             table_problem,
+            () if key.label else misspelled_statistics(benchmark, sums, totals.sums.names()),
         )
 
 

@@ -146,6 +146,11 @@ class BootstrapSums:
         """About how many bytes of memory the sums take."""
         return BYTES_PER_SUM * self._table.wholes.size + BYTES_PER_PENDING * len(self._pending)
 
+    def names(self) -> tuple[str, ...]:
+        """Returns the names of the statistics of the samples, in order, also of those whose sums are all 0."""
+        self._fold()
+        return self._table.names
+
     def sums(self) -> Sums:
         """Returns the sums of the samples themselves."""
         return self.table().row(0)

@@ -69,11 +69,11 @@ class Sums:
         units = dict(self._units)
         for name in names:
             units[name] = other._units.get(name, 0)
-        return Sums(units)
+        return type(self)(units)
 
     def renamed(self, names: Mapping[str, str]) -> Sums:
         """Returns the sums under new names; names: maps each new name to the old one."""
-        return Sums({new: self._units[old] for new, old in names.items()})
+        return type(self)({new: self._units[old] for new, old in names.items()})
 
     def __getitem__(self, name: str) -> float:
         """Returns the sum under `name` as the nearest float; 0.0 if nothing was added."""

@@ -271,6 +271,7 @@ def _check_scores(
     (overall, *slices), rejected = _scored(inputs, system, samples)
     known = [f"{each} {value:.4g}" for each in kind.main_metrics() if (value := overall.values[each]) is not None]
     yield f"  scores of the first {len(samples)}: {', '.join(known) or 'none'}"
+    yield from (f"  {line}" for line in overall.misspelled)
     if slices:
         yield f"  slices so far: {shown_names(sorted(each.key.label for each in slices))}"
     if rejected:

@@ -175,6 +175,7 @@ class Run:
             "fingerprint": Fingerprint(truth_count(first.coverage), fingerprint_text(truths[""])),
         }
         own = [*_without_tables(slices), *_out_of_bounds(benchmark, systems), *_partial_means(configuration, sums)]
+        own += dict.fromkeys(line for by_label in slices.values() for line in by_label[""].misspelled)
         own += _unknown_members(configuration, systems)
         own += _unpaired(coverages)
         warned = benchmark.coverage_warnings
