@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from importlib.metadata import entry_points
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,12 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
         problem = _problem(loaded) if loaded else f"there is no {attribute} in it{nearest(attribute, vars(source))}"
         if not problem and not of_file and loaded.name != name:
             problem = f"its name is {loaded.name}"
-    except (Exception, SystemExit) as error:
-        problem = f"it cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        from .benchmark import error_text
+
+        problem = f"it cannot be loaded: {type(error).__name__}: {' '.join(error_text(error).split())}"
         raise BrokenBenchmark(f"the benchmark {where}: {problem}") from error
     if problem:
         raise BrokenBenchmark(f"the benchmark {where}: {' '.join(problem.split())}")
@@ -158,6 +162,14 @@ def _problem(kind: Any) -> str:
         return f"it lacks {', '.join(missing)}"
     if missing := sorted(kind.__abstractmethods__):
         return f"it lacks the method{'s' * (len(missing) > 1)} {', '.join(missing)}"
+    for name in ("name", "summary"):
+        if not _is_text(found := getattr(kind, name)):
+            return f"{name}: found {found!r:.80}; allowed: {_TEXT}"
+    for name in ("corpus_statistics", "sliced_columns", "timed"):
+        if not isinstance(found := getattr(kind, name), tuple) or not all(map(_is_text, found)):
+            return f"{name}: found {found!r:.80}; allowed: a tuple of texts, such as ('words',)"
+    if not _is_count(kind.batch_size):
+        return f"batch_size: found {kind.batch_size!r:.80}; allowed: {_COUNT}"
     for name in ("truth_type", "prediction_type", "options_type"):
         record = getattr(kind, name)
         if not (isinstance(record, type) and issubclass(record, msgspec.Struct)):
@@ -172,6 +184,11 @@ def _problem(kind: Any) -> str:
             return f"{name} is not a tuple of MetricSpec"
         names = [spec.name for spec in specs]
         for spec in specs:
+            for part in ("name", "meaning", "denominator", "classes"):
+                if not _is_text(found := getattr(spec, part)):
+                    return f"{name}: {spec.name!r:.80}: {part}: found {found!r:.80}; allowed: {_TEXT}"
+            if spec.per_sample is not None and not _is_count(spec.per_sample):
+                return f"{name}: {spec.name}: per_sample: found {spec.per_sample!r:.80}; allowed: {_COUNT}, or None"
             if names.count(spec.name) > 1:
                 return f"{name}: {spec.name} is declared twice"
             if not _are_bounds(spec.bounds):
@@ -179,7 +196,7 @@ def _problem(kind: Any) -> str:
                     f"{name}: {spec.name}: bounds: found {spec.bounds!r:.80}; allowed: (low, high), None for no bound"
                 )
     warned = kind.coverage_warnings
-    if not isinstance(warned, Mapping) or not all(isinstance(each, str) for each in warned.values()):
+    if not isinstance(warned, Mapping) or not all(map(_is_text, warned.values())):
         return "coverage_warnings is not a mapping of names to texts"
     if not kind.main_metrics():
         return "metrics: none of them has main=1"
@@ -195,6 +212,17 @@ def _problem(kind: Any) -> str:
     if not isinstance(getattr(kind(options), "options", None), kind.options_type):
         return "__init__: it does not call super().__init__(options)"
     return _values_problem(kind, options)
+
+
+_TEXT, _COUNT = "text in UTF-8", "a whole number of at least 1"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.encode(errors="ignore").decode() == value
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and int(value) >= 1
 
 
 def _are_bounds(bounds: Any) -> bool:
@@ -219,6 +247,7 @@ def _values_problem(kind: Any, options: Any) -> str:
         """Sums with one value under every name; records the names that are read."""
 
         total = 0.0
+        members: tuple[str, ...] = ()
 
         def __getitem__(self, name: str) -> float:
             read.add(name)
@@ -226,7 +255,7 @@ def _values_problem(kind: Any, options: Any) -> str:
 
         def family(self, prefix: str) -> dict[str, float]:
             families.add(f"{prefix}[")
-            return super().family(prefix)
+            return dict.fromkeys(self.members, self.total)
 
     try:
         returned = kind(options).values(Alike())
@@ -237,17 +266,24 @@ def _values_problem(kind: Any, options: Any) -> str:
     except ValueError as error:
         return f"{error} (without samples)"
     Alike.total = 1.0
-    with contextlib.suppress(Exception):  # the sums may be inconsistent
-        values |= kind(options).values(Alike())
+    for Alike.members in ((), ("a",)):
+        with contextlib.suppress(Exception):  # the sums may be inconsistent, and a member of another kind
+            values |= kind(options).values(Alike())
     names = [spec.name for spec in kind.metrics]
     for name in values:
         spec = kind.spec_of(name)
         if spec is None:
+            # All members may be declared, each by its name.
+            if "[a]" in name and sum(each.startswith(name.partition("a]")[0]) for each in names) > 1:
+                continue
             return f"values: {name} is not declared in metrics{nearest(name, names)}"
         for term, _ in denominator_terms(spec, name) if spec.denominator else ():
             # A pattern may name statistics of samples alone.
             if isinstance(term, str) and term not in read and not term.startswith(tuple(families)):
                 return f"metrics: {name}: values does not read the denominator {term}{nearest(term, read)}"
+    for name in kind.corpus_statistics:
+        if name not in read and not name.startswith(tuple(families)):
+            return f"corpus_statistics: values does not read {name}{nearest(name, read)}"
     for spec in kind.metrics:
         if "[" not in spec.name and spec.name not in values:
             return f"metrics: {spec.name} is not returned by values{nearest(spec.name, values)}"

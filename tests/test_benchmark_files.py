@@ -167,6 +167,11 @@ FAMILY = """metrics = (MetricSpec("recall[C]", "", main=1, denominator="of [C]")
     def values(self, sums): return {"recall[a]": sums["of a"]}
 
     def _("""
+FAMILIES = """metrics = (MetricSpec("recall", "", main=1), MetricSpec("{1}[C]", "", denominator="{0}[C]"))
+
+    def values(self, sums): return {{"recall": None, **{{f"recall[{{each}}]": 1 for each in sums.family("n")}}}}
+
+    def _("""
 
 
 @pytest.mark.parametrize(
@@ -189,6 +194,13 @@ FAMILY = """metrics = (MetricSpec("recall[C]", "", main=1, denominator="of [C]")
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
         ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),
         ("    metrics = (", "    metrics = ('wer',); _ = (", "metrics is not a tuple of MetricSpec"),
+        ("name = ", "name = 3; _ = ", "name: found 3; allowed: text in UTF-8"),
+        ('summary = "', "summary = '\\ud800'; _ = \"", "summary: found '\\ud800'; allowed: text in UTF-8"),
+        ('"word edits / words of the references"', "None", "metrics: 'word_error_rate': meaning: found None; allowed"),
+        ("per_sample=1", "per_sample='a'", "metrics: exact_match: per_sample: found 'a'; allowed: a whole number"),
+        ("    name", "    batch_size = 0\n    name", "batch_size: found 0; allowed: a whole number of at least 1"),
+        ("    name", "    corpus_statistics = ('words')\n    name", "corpus_statistics: found 'words'; allowed"),
+        ("    name", "    corpus_statistics = 'word',\n    name", "corpus_statistics: values does not read word (did"),
         ("    name", "    coverage_warnings = ['a']\n    name", "coverage_warnings is not a mapping of names to texts"),
         ("    name", "    coverage_warnings = {'a': 1}\n    name", "coverage_warnings is not a mapping of names to"),
         ('="words"', '="words - word"', "metrics: word_error_rate: values does not read the denominator word (did you"),
@@ -212,6 +224,8 @@ FAMILY = """metrics = (MetricSpec("recall[C]", "", main=1, denominator="of [C]")
         (OF_SAMPLES, 'MetricSpec("slice.a", "",', "sample_metrics: slice.a is another column of the samples"),
         ("per_sample=1", 'classes="exact[W]"', "metrics: exact_match: classes: exact[W] is not declared"),
         ("def values(", FAMILY, "metrics: recall[a]: values does not read the denominator of [a] (did you mean of a?)"),
+        ("def values(", FAMILIES.format("m", "recall"), "metrics: recall[a]: values does not read the denominator m[a"),
+        ("def values(", FAMILIES.format("n", "recal"), "values: recall[a] is not declared in metrics (did you mean"),
         (EXACT, 'float("nan")', "values: exact_match: found nan; allowed: a finite number or None (without samples)"),
         (EXACT, 'sums["exact"] > 1', "values: exact_match: found False; allowed: a finite number or None"),
         ("return {", "return None, {", "values: found (None, {'"),
@@ -300,13 +314,19 @@ def test_what_only_reports_show_loses_no_run(method: str, problem: str) -> None:
 
 
 def test_a_plugin_that_is_broken_breaks_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = [EntryPoint("broken", "no_such_module:Broken", registry.ENTRY_POINTS)]
+    Path("leaving.py").write_text("class Left(BaseException): ...\n\n\nraise Left('\\ud800')\n")
+    Path("silent.py").write_text(EXAMPLE.replace("summary = ", "summary = None;"))
+    monkeypatch.syspath_prepend(".")
+    targets = {"broken": "no_such_module:Broken", "left": "leaving:Left", "silent": "silent:WER"}
+    broken = [EntryPoint(*each, registry.ENTRY_POINTS) for each in targets.items()]
     monkeypatch.setattr(registry, "entry_points", lambda group: broken)
     registry._installed.cache_clear()
     try:
         said = done("benchmarks")
         assert "chemistry: " in said
         assert "the benchmark broken (no_such_module:Broken): it cannot be loaded: ModuleNotFoundError" in said
+        assert "the benchmark left (leaving:Left): it cannot be loaded: Left: " in said
+        assert "the benchmark silent (silent:WER): summary: found None; allowed: text" in said
         assert usable_benchmarks().keys() == {*registry.BUILT_IN}
         refused("benchmarks", "broken")
     finally:
