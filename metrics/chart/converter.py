@@ -116,11 +116,18 @@ def _data_series(series: Any) -> list[Any]:
         return [series]
     series = _named(series)
     if isinstance(data := series.get("data"), list):
-        data = [_on_one_axis(_named(each)) if isinstance(each, dict) else each for each in data]
-        if data and all(isinstance(each, dict) and not each.keys().isdisjoint(BOX_PLOT_LINES) for each in data):
+        data = [_on_one_axis(each) if isinstance(each, dict) else each for each in data]
+        if _are_box_plots(data):
             return [{"name": box.get("x", box.get("y", series.get("name"))), "data": box} for box in data]
         series["data"] = data
     return [series]
+
+
+def _are_box_plots(data: list[Any]) -> bool:
+    """Returns whether a list is of box plots; what has an x and a y is a point, whose min and max are error bars."""
+    if not all(isinstance(each, dict) and not {"x", "y"} <= each.keys() for each in data):
+        return False
+    return any(not box.keys().isdisjoint(BOX_PLOT_LINES) for box in data)
 
 
 def _named(each: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,10 +135,11 @@ def _named(each: Mapping[str, Any]) -> dict[str, Any]:
     return {key: "" if isinstance(value, str) and value.startswith(UNNAMED) else value for key, value in each.items()}
 
 
-def _on_one_axis(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a point or a box plot whose values on a second axis, if it has any, take the place of the others."""
-    second = {key[3:] or "y": value for key, value in point.items() if key == "y2" or key.startswith("y2-")}
-    return {**point, **{key: value for key, value in second.items() if value is not None}}
+def _on_one_axis(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a point has, with its value on the second axis if it has one, or a box plot with those it lacks."""
+    point = {key: value for key, value in _named(given).items() if value is not None}
+    lines = {line: point[f"y2-{line}"] for line in BOX_PLOT_LINES if f"y2-{line}" in point}
+    return {**lines, **point, **({"y": point["y2"]} if "y2" in point else {})}
 
 
 def _box_around(where: str, corners: Mapping[str, Any]) -> dict[str, Any]:

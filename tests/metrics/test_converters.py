@@ -113,12 +113,15 @@ CATEGORY = "[unnamed category #1]"
 def test_the_data_series_of_ub_pmc_become_those_of_records() -> None:
     """Of charts without a legend: the layout of the release of 2022, as its metric6b.py reads it."""
     labelled, second = {**BOX_PLOT, "x": "1 or 2"}, {f"y2-{line}": value for line, value in BOX_PLOT.items()}
+    both = {"y2-max": 1, **BOX_PLOT}
     points = [{"x": CATEGORY, "y2": 3, "y": 2}, {"x": "a", "y": 4, "y2": None}, 5]
+    error_bars = [{"x": "a", "y": 4, "min": 3, "max": 5}, {"x": "b", "y2": 5, "y": 5, "min": 4}]
     cases: list[tuple[Any, dict[Any, Any]]] = [
-        ([labelled, {**BOX_PLOT, "y": 7}, BOX_PLOT], {"1 or 2": labelled, 7: {**BOX_PLOT, "y": 7}, "": BOX_PLOT}),
-        ([{**second, "x": CATEGORY}], {"": {**second, **BOX_PLOT, "x": ""}}),
-        (points, {"": [{"x": "", "y2": 3, "y": 3}, *points[1:]]}),
-        *((same, {"": same}) for same in (BOX_PLOT, [BOX_PLOT, 5], [], None, 5)),
+        ([labelled, {**BOX_PLOT, "y": 7, "x": None}, both], {"1 or 2": labelled, 7: {**BOX_PLOT, "y": 7}, "": both}),
+        ([{**second, "x": CATEGORY}, {"x": "b", "max": None}], {"": {**second, **BOX_PLOT, "x": ""}, "b": {"x": "b"}}),
+        (points, {"": [{"x": "", "y2": 3, "y": 3}, {"x": "a", "y": 4}, 5]}),
+        ([{**labelled, **dict.fromkeys(BOX_PLOT)}], {"": [{"x": "1 or 2"}]}),
+        *((same, {"": same}) for same in (BOX_PLOT, [BOX_PLOT, 5], error_bars, [], None, 5)),
     ]
     for data, expected in cases:
         output = {"data series": [{"name": "[unnamed data series #0]", "data": data}, None]}
