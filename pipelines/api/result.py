@@ -79,17 +79,14 @@ class Result:
     def _repr_html_(self) -> str:
         """Returns all metrics with their intervals as a table, and the coverage, as a notebook shows them."""
         # Not at the top: no other use of the API needs the pages.
-        from ..reports.cells import as_html, count_text
-        from ..reports.document import Measured
-        from ..reports.text import number
+        from ..reports.cells import as_html, cell_markdown
+        from ..reports.document import Cells, Counts, Measured
 
-        cells = []
-        for name, value in self.values.items():
-            cells.append((name, Measured(value, *(self.intervals.get(name) or ())).text(number)))
-        for side in ("ground_truth", "predictions"):
-            counts = [count_text(status, count) for status, count in self.coverage[side].items() if count]
-            cells.append((side.replace("_", " "), ", ".join(counts)))
-        rows = [f"<tr><td>{as_html(name)}</td><td>{as_html(text)}</td></tr>" for name, text in cells]
+        cells: list[tuple[str, Cells]] = [
+            *((name, Measured(value, *(self.intervals.get(name) or ()))) for name, value in self.values.items()),
+            *((side.replace("_", " "), Counts(self.coverage[side])) for side in ("ground_truth", "predictions")),
+        ]
+        rows = [f"<tr><td>{as_html(name)}</td><td>{as_html(cell_markdown(cell))}</td></tr>" for name, cell in cells]
         return f"<table>{''.join(rows)}</table>"
 
     def to_pandas(self) -> Any:

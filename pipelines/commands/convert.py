@@ -76,7 +76,8 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
             raise UsageError(f"--input {argument}: there is no role {role}; the roles are {known}")
         if not glob.endswith("/") and os.path.isdir(glob):
             pattern = "*" if any(map(os.path.isfile, iglob(f"{escape(glob)}/*"))) else f"**/{converter.file_name}"
-            raise UsageError(f"--input {argument}: a folder; give a pattern of files, such as '{argument}/{pattern}'")
+            pattern = f"{escape(argument)}/{pattern}"
+            raise UsageError(f"--input {argument}: a folder; give a pattern of files, such as '{pattern}'")
         matches = match_glob(glob, f"--input {role}=")
         files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(matches)))
     if files and all(file.role in converter.additions for file in files):

@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    for name in ("folder.jsonl", "bare", "x", "x=1"):
+    for name in ("folder.jsonl", "bare", "x", "x=1", "[1]"):
         (folder / name).mkdir()
     write_lines(folder / "x=1" / "p.jsonl", RECORDS[1:])
     truths, predictions = folder / "t.jsonl", folder / "p.jsonl"
@@ -143,7 +143,8 @@ USAGE = {
     "convert chart --input pictures=a.png --output o.jsonl": "--input pictures=a.png: there is no role pictures; ",
     "convert chart --input images=a.png --output o.jsonl": "--input: images alone make no records; give json=GLOB too",
     "convert chart --input ./x=1 --output o": "--input ./x=1: a folder; give a pattern of files, such as './x=1/*'",
-    "convert traffic_rules --input x --output o": "--input x: a folder; give a pattern of files, such as 'x/**/label.j",
+    "convert traffic_rules --input [1] --output o": "--input [1]: a folder; give a pattern of files, such "
+    "as '[[]1]/**/label.json'",
     "convert chart --input no*.json --output o.jsonl": "--input json=no*.json: no file matches; ",
     "convert chart --input x/day=1/*.json --output o.jsonl": "--input json=x/day=1/*.json: no file matches; ",
     "convert chart --input a.json --output .parquet": "--output .parquet: must end with .jsonl, ",
