@@ -61,12 +61,22 @@ def with_derived(kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> ty
     return _with_derived(kind, tuple(definitions.items())) if definitions else kind
 
 
+def normal_form(formula: str) -> str:
+    """Returns a formula as Python writes it: neither blanks nor redundant parentheses make a different one.
+
+    A formula that cannot be read is returned unchanged: those of a stored run are read before they are checked.
+    """
+    with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.unparse(ast.parse(formula.strip(), mode="eval"))
+    return formula
+
+
 def formulas_behind(name: str, definitions: Mapping[str, str]) -> dict[str, str]:
-    """Returns the formulas that decide a metric, by name: its own and those of the derived metrics in them.
+    """Returns the normal forms of the formulas that decide a metric: its own and those of the derived metrics in them.
 
     It is empty for a metric that is not derived.
 
-    >>> formulas_behind("c", {"a": "x", "b": "y", "c": "mean(a, z)"})
+    >>> formulas_behind("c", {"a": "x", "b": "y", "c": "mean(a,z)"})
     {'c': 'mean(a, z)', 'a': 'x'}
     """
     found: dict[str, str] = {}
@@ -74,7 +84,7 @@ def formulas_behind(name: str, definitions: Mapping[str, str]) -> dict[str, str]
     while left:
         each = left.pop()
         if each in definitions and each not in found:
-            found[each] = definitions[each]
+            found[each] = normal_form(definitions[each])
             left += _metrics_in(found[each])
     return found
 

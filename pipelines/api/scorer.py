@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from ...metrics.benchmark import Pair
+from ...metrics.derived import normal_form
 from ...metrics.scoring import Outcome, score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...metrics.statistics.sums import Sums
@@ -403,7 +404,8 @@ class Scorer:
         """Returns what must be equal in two scorers for their sums to be of one evaluation."""
         settings = self._configuration.settings
         signature = scoring_signature(self._configuration.benchmark, settings.missing)
-        how = settings.slices, settings.cluster, settings.repeats, settings.derived
+        derived = {name: normal_form(formula) for name, formula in settings.derived.items()}
+        how = settings.slices, settings.cluster, settings.repeats, derived
         return signature, *how, self._core.bootstrap
 
     def reset(self) -> None:

@@ -210,8 +210,13 @@ def _check_repeats(runs: Sequence[Run]) -> None:
 
 
 def _compared(run: Run, key: str) -> Any:
-    """Returns the value of a key of the configuration; of the limits, those by which records are rejected."""
+    """Returns the value of a key of the configuration; of the limits, those by which records are rejected.
+
+    Of `derived`, it is the names: that no formula differs is a condition of any comparison.
+    """
     value = run.summary.config.get(key)
+    if key == "derived":
+        return set(value or ())
     return {**value, "slices": None} if key == "limits" and value else value
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ...metrics.derived import formulas_behind
+from ...metrics.derived import formulas_behind, normal_form
 from ...metrics.version import VERSION
 from ..config.settings import Configuration
 from .documents import Fingerprint, Summary
@@ -112,7 +112,8 @@ def signature(summary: Summary) -> str:
     the start of the fingerprint of the ground truth; `options` is the start of their hash.
     """
     config, truths = summary.config, summary.fingerprint
-    options = scoring_hash(config, config.get("derived"))
+    derived = {name: normal_form(formula) for name, formula in config.get("derived", {}).items()}
+    options = scoring_hash(config, derived)
     of_truths = "" if truths is None else f" n={truths.samples} gt={truths.hash[:8]}"
     parts = ["beamscore", summary.version, summary.benchmark, *([config["protocol"]] if "protocol" in config else [])]
     return f"{' '.join(parts)} missing={config.get('missing')}{of_truths} options={options[:4]}"
@@ -148,7 +149,7 @@ def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, i
 
 def changed_formulas(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     """Returns the derived metrics that both define with different formulas."""
-    return [name for name in ours if name in theirs and ours[name] != theirs[name]]
+    return [name for name in ours if name in theirs and normal_form(ours[name]) != normal_form(theirs[name])]
 
 
 def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:

@@ -29,13 +29,13 @@ QUIET = ("--quiet", "--no-html")
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A good night and a bad one, judged against it; another one before `both` was redefined."""
+    """A good night and a bad one, judged against it, with fewer blanks; another one before `both` was redefined."""
     folder = tmp_path_factory.mktemp("nights")
     (folder / "gates.yaml").write_text(CONFIG)
     for name, count, more in (
         ("old", 3, ("--set=derived.both=mean(similarity)", "--set=gates={}")),
         ("good", 3, ("--set=gates={}",)),
-        ("bad", 40, (f"--baseline={folder}/good",)),
+        ("bad", 40, (f"--baseline={folder}/good", "--set=derived.both=mean(exact_match,similarity)")),
     ):
         run = evaluate_records(folder / name, CORPUS, wrong(CORPUS, count), *QUIET, *more, config=folder / "gates.yaml")
         assert run.code == (name == "bad"), run.stderr

@@ -23,7 +23,8 @@ PREDICTIONS = [{"sample_id": f"s{n}", "text": "x" * (n % 4)} for n in range(30)]
 
 
 def scorer_of(records: slice) -> beamscore.Scorer:
-    scorer = beamscore.Scorer("toy", slices=["kind"], replicates=20)
+    derived = {"half": f"exact_match /{' ' * records.start}2"}
+    scorer = beamscore.Scorer("toy", slices=["kind"], replicates=20, derived=derived)
     scorer.update(TRUTHS[records], PREDICTIONS[records])
     return scorer
 

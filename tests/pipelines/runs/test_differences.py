@@ -49,7 +49,7 @@ def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(
         (config(newer="x" * 59), EVERY, f'it used newer: "{"x" * 56}... instead of null'),
         (config(fields={"a": "b"}), EVERY - {"REUSED"}, 'it used fields: {"a":"b"} instead of {}'),
         (config(cluster="page"), EVERY - {"REUSED"}, 'it used cluster: "page" instead of null'),
-        (config(derived={"new": "1"}), set(), ""),
+        (config(derived={"new": "1", "both": " (1)"}), set(), ""),
         (config(derived={"both": "2"}), EVERY - {"REUSED"}, 'it used derived.both: "2" instead of "1"'),
         (config(bootstrap={**DRAWN, "seed": 1}), {"PAIRED", "SCORED_ALIKE", "CONFIGURED"}, "it used bootstrap: "),
         (config(bootstrap={**DRAWN, "confidence": 0.8}), {"CONFIGURED"}, "it used bootstrap: "),
