@@ -104,15 +104,21 @@ def paired_differences(
             wider = widened_error(error, size, spec.width, counted)
         # The number of clusters is estimated; those that differ are counted.
         total = max(min(baseline.total(name), candidate.total(name)), counted or 0)
+        interval, cautious = (
+            paired_interval(difference, each, units, confidence, spec.width, total) for each in (error, wider)
+        )
+        # If all units differ alike, the first is Wilson's, and may be the wider one.
+        if interval is not None and cautious is not None:
+            cautious = min(interval[0], cautious[0]), max(interval[1], cautious[1])
         differences[name] = PairedDifference(
             before,
             after,
             difference,
             error,
-            paired_interval(difference, error, units, confidence, spec.width, total),
+            interval,
             units,
             _detectable(error, units, confidence, spec.width, total),
-            paired_interval(difference, wider, units, confidence, spec.width, total),
+            cautious,
             same,
             total,
         )

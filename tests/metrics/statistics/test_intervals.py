@@ -223,6 +223,7 @@ def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
 def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
     cell, count = years.Cell(churn=1.0, samples=50), 12
     assert [years.false_failures(cell, losses, count)[-1] for losses in years.HARMLESS.values()] == [0] * 3
+    assert years.false_failures(years.Cell(churn=0.0, samples=400), years.UNCHANGED, count)[-1] == 0
     best, median = (years.false_failures(cell, years.UNCHANGED, count, best=best)[0] for best in (True, False))
     assert best > 0.5 > median
     nights = years.first_failures(cell, years.UNCHANGED + years.MARGIN + 5, count)
