@@ -26,10 +26,10 @@ def _change_points() -> str:
     yearly = false_alarms(YEARS)
     rates = [f"{detection_rate(shift, DETECTIONS):.0%}" for shift in (4.0, 5.0)]
     return (
-        f"Over {YEARS} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
-        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 standard errors is found on its second "
-        f"night, dated to the first, in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} "
-        f"standard errors a night is found within a year in {drift_detection_rate(FALL, DRIFTS):.0%} of {DRIFTS} cases."
+        f"Over {YEARS} years, {SERIES} unchanged metrics have {yearly:.2f} false change points "
+        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 (5) standard errors is found on its "
+        f"second night, dated to the first, in {rates[0]} ({rates[1]}) of {DETECTIONS:,} cases, a drift by {FALL} a "
+        f"night within a year in {drift_detection_rate(FALL, DRIFTS):.0%} of {DRIFTS}."
     )
 
 
@@ -41,9 +41,8 @@ def _coverage_table() -> Iterator[str]:
     shares = [[f"{coverage(case, size, CORPORA, SEED):.1%} ({size})" for size in CLUSTER_SIZES] for case in clustered]
     rows += [[case.hard, *cells] for case, cells in zip(clustered, shares, strict=True)]
     yield (
-        f"How often a 95% interval contains the true value, in {CORPORA:,} corpora per cell (standard error "
-        f"{_error(CORPORA):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "
-        "number in brackets)."
+        f"Coverage of 95% intervals in {CORPORA:,} corpora per cell (standard error {_error(CORPORA):.1%}), over "
+        f"{len(samples)} populations of samples, and for documents as clusters (their number in brackets)."
     )
     yield table(["", *(f"{size} samples" for size in SIZES)], rows)
 
@@ -58,10 +57,10 @@ def _alarm_tables() -> Iterator[str]:
     rare = [[alarms(TRADE, units, loss, CORPORA, SEED) for loss in LOSSES] for units in ALARM_SIZES]
     some = [[alarms(case, units, GAIN, CORPORA // 4, SEED) for case in CASES] for units in ALARM_SIZES]
     yield (
-        "How often the verdict on a single metric says that two systems differ (in brackets, how often the paired "
-        f"interval excludes 0): false alarms if both are equally good (standard error {_error(CORPORA // 2):.1%}; rare "
-        f"losses: one gains a little but loses up to {max(LOSSES):.0%} of the samples), power if the second is right "
-        f"on up to {GAIN:.0%} more of the samples."
+        "How often the verdict on a single metric says that two systems differ (in brackets: the paired interval "
+        f"excludes 0): false alarms if both are equally good (standard error {_error(CORPORA // 2):.1%}; rare losses: "
+        f"one gains a little but loses up to {max(LOSSES):.0%} of the samples), power if the second is right on up to "
+        f"{GAIN:.0%} more."
     )
     highest, rarest = ([[max(cells) for cells in zip(*each, strict=True)] for each in found] for found in (none, rare))
     means = [[fmean(shares) for shares in zip(*each, strict=True)] for each in some]
