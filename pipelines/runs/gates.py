@@ -354,22 +354,25 @@ class _GateEvaluator:
         confidence = week_confidence(self.confidence, self.gate.looks)
         mean = mean_of([side.measured for side in sides], self.metric)
         paired = paired_differences(self.benchmark, theirs.measured, mean, confidence)[self.metric]
-        if len(sides) < 2 or paired.difference is None or paired.cautious is None:
+        if len(sides) < 2 or paired.difference is None or paired.interval is None or paired.cautious is None:
             yield _Check("pass", f"{text} is not judged")
             return
-        # Not `interval`: rare errors, others on each night, all count against a baseline that happens to have none.
-        shown = self._signed(paired.difference, paired.cautious, f" at a confidence of {confidence:.4g}")
+        shown = self._signed(paired.difference, paired.interval, f" at a confidence of {confidence:.4g}")
         text += f" is {shown} from the baseline"
         margin = f" beyond the margin of {self.gate.margin:g}" if self.gate.margin else ""
-        best = max(map(self.spec.signed_value, paired.cautious))
+        best, cautious = (max(map(self.spec.signed_value, ends)) for ends in (paired.interval, paired.cautious))
         shifts = [attributable_shift(self.configuration, self.metric, side, theirs) for side in sides]
-        if best + fmean(shift for shift, _ in shifts) < self.limit:
-            yield _Check("fail", f"{text}{self._worse}; {self._worst_of(sides)}")
-        elif best < self.limit:
-            reason = f"{max(shifts)[1]}, which may look like a loss{margin}"
-            yield _Check("inconclusive", f"{text}; {reason}; {self._worst_of(sides)}")
-        else:
+        reason = max(shifts)[1] if best + fmean(shift for shift, _ in shifts) >= self.limit else ""
+        # Rare errors, others on each night, all count against a baseline that happens to have none.
+        if cautious >= -ROUNDING:
+            reason = "few units differ, or all differ by little"
+        if best >= self.limit:
             yield _Check("pass", f"{text}, no loss shown{margin}")
+        elif reason:
+            claim = f"{reason}, which may look like a loss{margin}"
+            yield _Check("inconclusive", f"{text}; {claim}; {self._worst_of(sides)}")
+        else:
+            yield _Check("fail", f"{text}{self._worse}; {self._worst_of(sides)}")
 
     def _worst_of(self, sides: Iterable[MeasuredSide]) -> str:
         """Returns the runs with the lowest values of a mean, as text: one bad night may fail its whole week."""

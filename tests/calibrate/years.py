@@ -2,8 +2,9 @@
 
 In each year a system answers the same samples every night, each right with a chance of its own. The baseline is the
 median of seven nights. A gate fails where the paired interval of a look, or of the mean of a week of looks, lies beyond
-the margin, at the confidence of each: a false failure where the true loss is at most the margin. A night with the
-answers of an earlier one is no look. How often change points are found in simulated nights is measured, too.
+the margin, at the confidence of each, and the cautious one of a week below 0: a false failure where the true loss is at
+most the margin. A night with the answers of an earlier one is no look. How often change points are found in simulated
+nights is measured, too.
 """
 
 import itertools
@@ -90,10 +91,10 @@ def _first_failures(cell: Cell, losses: FloatArray, best: bool, rng: np.random.G
     def first_failure(found: FloatArray, last_nights: npt.NDArray[np.int64], confidence: float) -> int:
         """Returns the night of the first failure of these differences [1 + R, nights or weeks]."""
         for place in np.flatnonzero(found[0] < -limit).tolist():
-            error = float(found[1:, place].std())
-            error = widened_error(error, samples, 1.0, None) if found is weeks else error
-            interval = paired_interval(float(found[0, place]), error, samples, confidence, 1.0)
-            if interval is not None and interval[1] < -limit:
+            difference, error = float(found[0, place]), float(found[1:, place].std())
+            errors = [error, widened_error(error, samples, 1.0, None)] if found is weeks else [error]
+            ends = (paired_interval(difference, each, samples, confidence, 1.0) for each in errors)
+            if all(each is not None and each[1] < most for each, most in zip(ends, (-limit, 0.0), strict=False)):
                 return int(last_nights[place])
         return NIGHTS
 

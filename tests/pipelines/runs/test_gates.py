@@ -277,10 +277,11 @@ def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, *
     ("case", "word", "said"),
     [
         # -0.02 with a standard error of sqrt(0.02 * 0.98 / 400) = 0.007 is at most 0.0003 for each of seven looks, at
-        # 1 - 0.05 / 14. With rare losses it is sqrt(0.007^2 + 2 / 400^2) = 0.0078: -0.002 for a week, at 1 - 0.05 / 2.
+        # 1 - 0.05 / 14, and at most -0.004 for a week, at 1 - 0.05 / 2; with rare losses, whose error is
+        # sqrt(0.007^2 + 2 / 400^2) = 0.0078, at most -0.002.
         ({"right": 312}, "fail", "; the mean of 7 runs is -0.02 (-0.0"),
-        # Without them, -0.015 +- 2.25 * 0.0061 would fail; 0.0070 does not.
-        ({"right": 314}, "inconclusive", None),
+        # -0.015 +- 2.25 * 0.0061 excludes 0; with rare losses, +- 2.25 * 0.0070 does not.
+        ({"right": 314}, "inconclusive", "; the mean of 7 runs is -0.015 (-0.0"),
         ({"right": 312, "nights": 6}, "inconclusive", None),
         ({"right": 312, "nights": 8}, "inconclusive", None),
         ({"right": 312, "nights": 14}, "fail", "; the mean of 7 runs is -0.02 (-0.0"),
@@ -297,6 +298,8 @@ def test_the_mean_of_a_week_may_fail_where_no_night_does(case: dict[str, Any], w
     assert found.verdict == word, found.reason
     assert ("the mean of" in found.reason) == (said is not None)
     assert said is None or said.removeprefix("; ") in found.reason
+    doubt = "; few units differ, or all differ by little, which may look like a loss; the worst of them"
+    assert (doubt in found.reason) == (word == "inconclusive" and said is not None)
     assert ("at a confidence of 0.975)" in found.reason) == (said is not None and " is " in said and "not" not in said)
     assert found.difference == pytest.approx(case["right"] / 400 - 0.8)
 
