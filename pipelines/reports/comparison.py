@@ -199,8 +199,8 @@ def judge_comparison(
     if unsure:
         sentence += f" The test of all metrics and slices at once does not confirm {some_of(unsure, METRICS_NAMED)}."
     if hiding:
-        sentence += f" In {some_of(hiding, METRICS_NAMED)}, few units differ, or all differ by little, which may hide "
-        sentence += "rare, large changes the other way."
+        sentence += f" In {some_of(hiding, METRICS_NAMED)}, few units differ by much, which may hide rare, large "
+        sentence += "changes the other way."
     if untested:
         verb = "was" if len(untested) == 1 else "were"
         sentence += f" {some_of(untested, METRICS_NAMED)} {verb} not tested for all metrics and slices at once."

@@ -307,7 +307,7 @@ class _GateEvaluator:
             return reason
         cautious = min(map(self.spec.signed_value, paired.cautious or ends))
         if self.gate.judge == "interval" and not paired.same_predictions and cautious < self.limit:
-            return "few units differ, or all differ by little"
+            return "few units differ by much"
         return None
 
     def _margin_in_errors(self, paired: PairedDifference) -> str:

@@ -90,7 +90,7 @@ def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested
         {"candidate": 0.5, "verdict": word, "simultaneous_p": p}
         for word, p in (("worse", 0.001), ("not tested", None), *(("no difference shown", p) for p in (0.101, 0.1)))
     )
-    unsure, few = f"{TEST} does not confirm", "few units differ, or all differ by little, which may hide rare, large"
+    unsure, few = f"{TEST} does not confirm", "few units differ by much, which may hide rare, large"
     for cells, said in (
         ((worse, worse), f"{TEST} confirms exact_match, similarity."),
         ((worse, untested), "similarity was not tested for all metrics and slices at once."),
