@@ -11,10 +11,11 @@ import heapq
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...metrics.benchmark import AnyBenchmark, finite_number
@@ -28,7 +29,7 @@ from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.io.storage import reason_of
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, exact_statistics, is_one_of, read_rows
-from ...transforms.slice_labels import sample_slices
+from ...transforms.slice_labels import MAX_SLICES, Slice, sample_slices
 from ..config.settings import Configuration
 from .named import SystemRun
 
@@ -97,7 +98,7 @@ def top_contributors(
     weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric Estimates of
     Standard Error", Biometrika 68, 1981). The effect of the first CANDIDATES is then computed exactly.
 
-    label: of an existing slice of our run; empty: all samples. Raises InputProblem if either run has no rows, more than
+    label: of a slice that both runs have; empty: all samples. Raises InputProblem if either run has no rows, more than
     MAX_ROWS, or damaged ones.
     """
     corpus, sums = Sums(ours.sums.sums), Sums(ours.run.slice_sums(ours.system, label).sums)
@@ -169,19 +170,32 @@ def _statistics(
     `with_slices`. configuration: that of the run which has the slice.
     """
     own = repeats_of(Sums(side.sums.sums))
-    names, slices = (configuration.columns(), configuration.slice_columns()) if label or sliced else ((), ())
+    # A run may have further slices, of columns that the rows of the other lack.
+    available = {*side.run.configuration.columns(), *sliced} if label or sliced else set()
+    slices = [each for each in configuration.slice_columns() if available.issuperset(each)]
+    names = list(dict.fromkeys(itertools.chain.from_iterable(slices)))
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
 
+    @lru_cache(MAX_SLICES)
+    def slices_of(*cells: str | None) -> tuple[Slice, ...]:
+        values = (None if cell is None else json.loads(cell) for cell in cells)
+        return sample_slices(slices, dict(zip(names, values, strict=True)))
+
+    @lru_cache(MAX_SLICES)
+    def is_in_slice(*cells: str | None) -> bool:
+        return label in [each.label for each in slices_of(*cells)]
+
     def in_slice() -> Iterator[tuple[str, str, str]]:
-        for sample_id, status, statistics, *cells in _rows(side, columns):
-            values = (None if cell is None else json.loads(cell) for cell in cells)
-            found = sample_slices(slices, dict(zip(names, values, strict=True)))
-            if label and label not in [each.label for each in found]:
-                continue
-            text = _relabeled(labels, own, statistics)
-            if sliced and text:
-                text = json.dumps(with_slices(json.loads(text), found, sliced))
-            yield sample_id, status, text
+        for batch in _batches(side, columns):
+            if label:
+                # Most rows are in no slice that is asked for: of these, only the cells are decoded.
+                cells = zip(*(column.to_pylist() for column in batch.columns[3:]), strict=True)
+                batch = batch.filter(pa.array(itertools.starmap(is_in_slice, cells), pa.bool_()))
+            for sample_id, status, statistics, *own_cells in _tuples(batch):
+                text = _relabeled(labels, own, statistics)
+                if sliced and text:
+                    text = json.dumps(with_slices(json.loads(text), slices_of(*own_cells), sliced))
+                yield sample_id, status, text
 
     try:
         return {sample_id: (status, statistics) for sample_id, status, statistics in _at_most(side, in_slice())}
@@ -191,13 +205,21 @@ def _statistics(
 
 def _rows(side: SystemRun, columns: Sequence[str], where: Any = None) -> Iterator[tuple[Any, ...]]:
     """Yields the rows of a system; raises InputProblem if they are missing or damaged."""
+    return itertools.chain.from_iterable(map(_tuples, _batches(side, columns, where)))
+
+
+def _tuples(batch: Any) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _batches(side: SystemRun, columns: Sequence[str], where: Any = None) -> Iterator[Any]:
+    """Yields the rows of a system as Arrow batches; raises InputProblem if they are missing or damaged."""
     run = side.run
     if not run.rows:
         raise InputProblem(f"{run.path}: the run has no rows (samples/)")
     of_system = pc.field("system") == side.system
     for path in run.rows:
-        for batch in read_rows(path, columns, of_system if where is None else of_system & where):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from read_rows(path, columns, of_system if where is None else of_system & where)
 
 
 def _at_most(side: SystemRun, rows: Iterable[Row]) -> Iterator[Row]:
