@@ -95,14 +95,17 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 def _to_github(judged: JudgedRun, output: str | None) -> None:
     """Writes the summary of the job, by default to the file that GitHub Actions names, and prints annotations.
 
-    If the run was judged against a baseline that still exists, the summary lists the samples that moved a metric.
+    If the run was judged against a baseline that is still there, the summary lists the samples that moved a metric.
     """
     if "baseline" in judged.run.provenance:
         # There is no system if none was named, or if an earlier version judged the run.
         named = judged.run.provenance["baseline"]
         reference = named_system(str(named["path"]), named.get("system"))
         try:
-            judged = replace(judged, baseline=load_baseline(reference, ()))
+            baseline = load_baseline(reference, [each["slice"] for each in judged.verdicts if each["slice"]])
+            if baseline.run_id != named.get("run_id"):
+                raise UsageError(f"{baseline.path}: another run has replaced the baseline")
+            judged = replace(judged, baseline=baseline)
         except UsageError as error:
             warn([f"the samples that moved a metric since the baseline are not listed: {error}"])
     text = judged.markdown().encode()

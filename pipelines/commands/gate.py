@@ -16,7 +16,7 @@ from ...transforms.io.publication import files_of_result
 from ...transforms.io.storage import delete_files, exists, is_on_disk, place_of, read_bytes, reason_of, write_file
 from ...transforms.records import InputProblem, printable
 from ..config import settings
-from ..config.errors import UsageError, as_input_errors, as_output_errors
+from ..config.errors import UsageError, as_input_errors, as_output_errors, as_usage_error
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..export.verdicts import junit, markdown
@@ -225,18 +225,20 @@ def _moved(judged: JudgedRun) -> Iterator[tuple[int, list[MovedSample] | str]]:
         reference, name = each["not_worse_than"], each["system"]
         if each["verdict"] not in ("fail", "inconclusive") or (reference and not each["difference"]):
             continue
-        if reference in (None, BASELINE):
-            other, theirs = baseline, None if baseline is None else baseline.system_for(name)
-        else:
-            # A run that is narrowed to one system lacks the sums of the others.
-            other, theirs = run if reference in run.systems else Run.read(run.path), reference
-        if other is None or theirs is None:
-            continue
         try:
+            if reference in (None, BASELINE):
+                other, theirs = baseline, None if baseline is None else baseline.system_for(name)
+            else:
+                # A run that is narrowed to one system lacks the sums of the others.
+                other, theirs = run if reference in run.systems else Run.read(run.path), reference
+            label = each["slice"] or ""
+            if other is None or theirs is None or other.slice(theirs, label) is None:
+                continue
             sides = SystemRun(run, name), SystemRun(other, theirs)
-            yield place, top_contributors(benchmark, each["metric"], *sides, each["slice"] or "")
-        except InputProblem as error:
-            yield place, error.message
+            yield place, top_contributors(benchmark, each["metric"], *sides, label)
+        except (InputProblem, UsageError) as error:
+            # What is known of the verdicts does not depend on the sums and rows.
+            yield place, str(as_usage_error(error))
 
 
 def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision) -> int:

@@ -222,20 +222,25 @@ def test_a_baseline_that_a_person_blessed_long_ago_is_warned_of(nights: Path, tm
 
 def test_a_system_of_the_baseline_can_be_named(nights: Path, tmp_path: Path) -> None:
     systems = {"good": nights / "good.jsonl", "bad": nights / "bad.jsonl"}
-    assert evaluate(tmp_path / "both", nights / "t.jsonl", systems, "--quiet", "--slice", "kind").code == 0
+    sliced = "--slice", "kind", "--slice", "words"
+    assert evaluate(tmp_path / "both", nights / "t.jsonl", systems, "--quiet", *sliced).code == 0
     assert [gate(nights, "bad", f"{tmp_path}/both:{name}")[0] for name in ("bad", "good")] == [0, 1]
     # A system of the run itself is not compared with itself.
     code, stdout, _ = gate(nights, tmp_path / "both", f"{tmp_path}/both:good")
     assert (code, stdout.count(" good ")) == (1, 1), "its other gate alone"
     # The same samples moved a metric from the same answers, in this run or a baseline; a bound needs a comparable one.
-    bound, lists = "minimum=0.9", []
+    bound, lists = ".minimum=0.9", []
     for limit, *against in (
-        ("not_worse_than=good",), ("not_worse_than=baseline", "good"), (bound, "good"), (bound, "elsewhere"), (bound,)
+        (".not_worse_than=good",), (".not_worse_than=baseline", "good"), (bound, "good"), (bound, "elsewhere"),
+        # The baseline has slices of `kind` alone.
+        (bound,), (f" @ kind=1{bound}", "good"), (f" @ words=a{bound}", "good"),
     ):  # fmt: skip
-        given = [f"--set=gates.exact_match.{limit}", *(f"--baseline={nights / name}" for name in against)]
+        given = [f"--set=gates.exact_match{limit}", *(f"--baseline={nights / name}" for name in against)]
         command("gate", tmp_path / "both", *given, "--markdown", tmp_path / "s.md")
-        lists.append(re.findall(r"^\| `?(s\d+)`? ", (tmp_path / "s.md").read_text(), re.MULTILINE))
-    assert (len(lists[0]), lists) == (5, [lists[0]] * 3 + [[]] * 2)
+        text = (tmp_path / "s.md").read_text()
+        assert "is not known" not in text
+        lists.append(re.findall(r"^\| `?(s\d+)`? ", text, re.MULTILINE))
+    assert (lists[:3], [*map(len, lists)]) == ([lists[0]] * 3, [5, 5, 5, 0, 0, 5, 0])
     # One that no gate needs is warned of.
     code, _, stderr = command("gate", nights / "same", "--set=gates.similarity.minimum=0", f"--baseline={nights}/good")
     told = "beamscore: warning: no gate compares with the baseline; give one `not_worse_than: baseline`\n"

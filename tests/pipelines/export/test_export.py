@@ -93,11 +93,15 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
     # Without the baseline nothing tells which samples moved a metric.
     copy = shutil.copytree(run, tmp_path / "copy", ignore=lambda *_: [".runs"])
     found = json.loads((run / "run.json").read_bytes())
-    (copy / "run.json").write_text(json.dumps({**found, "baseline": {"path": "gone", "run_id": "1"}}))
-    code, _, stderr = command("export", copy, "--to", "github")
-    assert code == 0
-    told = "the samples that moved a metric since the baseline are not listed: gone/summary.json: "
-    assert stderr.startswith(f"beamscore: warning: {told}")
+    told = "the samples that moved a metric since the baseline are not listed"
+    for path, why in (("gone", "gone/summary.json: "), (str(run), f"{run}: another run has replaced the baseline")):
+        (copy / "run.json").write_text(json.dumps({**found, "baseline": {"path": path, "run_id": "1"}}))
+        code, _, stderr = command("export", copy, "--to", "github")
+        assert (code, stderr.startswith(f"beamscore: warning: {told}: {why}")) == (0, True)
+    # The verdicts need no sums.
+    (copy / "sums.json").unlink()
+    assert command("export", copy, "--to", "github")[0] == 0
+    assert f"is not known: `{copy}/sums.json: " in job.read_text()
 
 
 @pytest.mark.parametrize("library", ["mlflow", "wandb"])
