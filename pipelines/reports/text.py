@@ -112,7 +112,7 @@ def prose(text: str) -> str:
 
 def _code_in_prose(text: str) -> str:
     """Returns text as code; punctuation at its end follows the code."""
-    clause = text.rstrip(".,:")
+    clause = text.rstrip(".,:;")
     return code(text) if clause[-1:] in ("", " ") else code(clause) + text[len(clause) :]
 
 

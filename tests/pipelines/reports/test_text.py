@@ -48,7 +48,7 @@ SHOWN = [
     (cell, "x" * 500, "`" + "x" * MAX_CELL_LENGTH + "…`"),
     (prose, "x: it fell (-0.5 to 1.25).", "x: it fell (-0.5 to 1.25)."),
     (prose, "1. see a/b.c: no", "`1. see a/b.c: no`"),
-    (prose, "see a/b.c: no", "see `a/b.c`: no"),
+    (prose, "see a/b.c: no; d/e; f", "see `a/b.c`: no; `d/e`; f"),
     (code, "a<b>|`c`", "`a`&lt;`b>`\\|`` `c` ``"),
 ]
 
