@@ -180,7 +180,7 @@ def judge_comparison(
     A stricter test decides what holds for all metrics and slices at once; the sentence says so separately.
     """
     if all(values["candidate"] is None for values in comparison["metrics"].values()):
-        return doc.Verdict("fail", "Nothing was scored in the candidate.")
+        return doc.Verdict("fail", "No metric of the candidate has a value.")
     samples = {text: comparison["samples"].get(status, 0) for status, text in LEFT_OUT.items() if status != "neither"}
     unpaired = [f"{count_of(count, 'sample')} {text}" for text, count in samples.items() if count]
     apart = f"; not compared: {', '.join(unpaired)}" if unpaired else ""

@@ -136,12 +136,14 @@ def judge_difference(
     known = [each for each in ordered if each.difference.value is not None]
     lacking = [each for each in ordered if each.baseline.value is not None and each.candidate.value is None]
     added = [each for each in ordered if each.baseline.value is None and each.candidate.value is not None]
+    # A mean over slices, of which one side measured others.
+    unlike = [each for each in ordered if each not in known and None not in (each.baseline.value, each.candidate.value)]
     names, *alone = (
         [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in some]
-        for some in (known, lacking, added)
+        for some in (known, lacking, added, unlike)
     )
-    for how, some in zip(("no longer", "newly"), alone, strict=True):
-        apart += f"; {how} measured: {some_of(some, SYSTEMS_NAMED)}" if some else ""
+    for how, some in zip(("no longer measured", "newly measured", "measured over other slices"), alone, strict=True):
+        apart += f"; {how}: {some_of(some, SYSTEMS_NAMED)}" if some else ""
     if not known:
         return Verdict("not judged", f"No main metric is measured on both sides{apart}.") if any(alone) else None
     places: dict[str, list[int]] = defaultdict(list)

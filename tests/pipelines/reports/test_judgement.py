@@ -20,7 +20,8 @@ TEST = "The test of all metrics and slices at once"
 WENT, NONE = "went from 0.5000 to 0.2500, −0.2500", "No difference is shown in"
 GONE: Move = (None, 0.0, None)
 ADDED: Move = (None, None, 0.0)
-"""Moves of metrics that only the baseline, or only the candidate, measured."""
+UNLIKE: Move = (None, None, None)
+"""Moves of metrics that only the baseline, or only the candidate, measured, or both over other slices."""
 
 
 def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, system: int = 0) -> Compared:
@@ -53,6 +54,8 @@ def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, 
          "It is equal in 1 main metric; no longer measured: m1"),
         ([ADDED, SAME], True, "no difference shown", [], "m1 is 0.5000 as before",
          "It is equal in 1 main metric; newly measured: m0"),
+        ([UNLIKE, SAME], True, "no difference shown", [], "m1 is 0.5000 as before",
+         "It is equal in 1 main metric; measured over other slices: m0"),
         ([ADDED, GONE], True, "not judged", [],
          "No main metric is measured on both sides; no longer measured: m1; newly measured: m0", ""),
     ],
@@ -102,6 +105,9 @@ def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested
         comparison = {"metrics": known, "slices": {}, "samples": {"compared": 2, "neither": 1}, "confidence": 0.9}
         found = judge_comparison(comparison, ToyBenchmark, differences, [], [*known])
         assert found.sentence.partition("main metrics. ")[2] == said
+        known["exact_match"]["candidate"] = known["similarity"]["candidate"] = None
+        found = judge_comparison(document, ToyBenchmark, differences, [], [*known])
+        assert (found.judgement, found.sentence) == ("fail", "No metric of the candidate has a value.")
 
 
 def test_of_several_systems_each_is_named() -> None:
