@@ -101,6 +101,9 @@ def read_picture(path: str | None) -> Picture:
     """Returns the picture in a file, or why there is none; NO_PICTURE without a path."""
     if path is None:
         return NO_PICTURE
+    # A pipe would wait for a writer.
+    if is_on_disk(path) and os.path.exists(path) and not os.path.isfile(path):
+        return Picture(problem=f"{path}: not a file")
     try:
         content = read_bytes(path, MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import os
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,8 @@ def test_what_cannot_be_shown_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
         path.write_bytes(content)
         found = read_picture(str(path))
         assert (found.size, found.address, found.problem.startswith(f"{path}{problem}")) == (None, "", True), problem
-    assert "s a directory" in read_picture(str(tmp_path)).problem
+    os.mkfifo(tmp_path / "pipe")
+    assert [read_picture(f"{tmp_path}{each}").problem[-12:] for each in ("", "/pipe")] == [": not a file"] * 2
     assert read_picture("nowhere://bucket/a.png").problem
 
     monkeypatch.setattr(pictures, "read_bytes", Mock(side_effect=MemoryError))
