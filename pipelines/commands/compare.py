@@ -46,7 +46,7 @@ from ..runners import launch
 from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from ..runs.differences import COMPARED, changed_formulas, differences, surroundings
 from ..runs.documents import verdict_lines
-from ..runs.named import SystemRun, open_system
+from ..runs.named import SystemRun, open_system, operand
 from ..runs.provenance import PAGE_PROBLEM
 from . import console
 from .common import hand_over, require_rows, run_and_publish
@@ -305,6 +305,6 @@ def make_comparison(
     comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
     if page is not None:
-        page = replace(page, changes=posixpath.join(page.output, LAYOUT.folders[0], parts["changes_files"][0]))
+        page = replace(page, changes=posixpath.join(operand(page.output), LAYOUT.folders[0], parts["changes_files"][0]))
     reports = comparison_reports(comparison, setting.benchmark, first, page, parts.get("changed", ()))
     return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about})}

@@ -23,7 +23,7 @@ from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, record_failures
-from ..runs.named import named_system
+from ..runs.named import named_system, operand
 from ..runs.numbers import count_of, percent
 from ..runs.run import PAGE, REPORT, Run
 from . import document as doc, tables
@@ -324,8 +324,8 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterat
     options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
     options += [word for word in command if word.startswith("--set=")]
     for name in summary["systems"]:
-        files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
-        inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
+        inputs = [f"--ground-truth={path}" for path in config["ground_truth"]]
+        inputs += [f"--predictions={name}={path}" for path in config["predictions"].get(name, ())]
         yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
 
 
@@ -337,7 +337,8 @@ def _more(summary: Mapping[str, Any], others: Mapping[str, str], output: str) ->
     several = len(summary["systems"]) > 1
     commands = {"": ""} if several and others else {}
     for name, other in others.items():
-        command = shlex.join(["beamscore", "compare", other, named_system(output, name), "--output", "compared"])
+        sides = operand(other), operand(named_system(output, name))
+        command = shlex.join(["beamscore", "compare", *sides, "--output", "compared"])
         commands[f"&system={name}" if several else ""] = command
     yield from ((f"why={why}{of}", doc.More(each)) for of, each in commands.items() for why in ("lost", "won"))
     counts = Counter[str]()

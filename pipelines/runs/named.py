@@ -39,6 +39,11 @@ def named_system(path: str, system: str | None) -> str:
     return path if system is None else f"{path}:{system}"
 
 
+def operand(path: str) -> str:
+    """Returns a path as a command line takes it for one, and not for an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 class SystemRun(NamedTuple):
     """One system of a finished run."""
 

@@ -304,8 +304,9 @@ def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, fol
     assert copied == ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
     assert chromium.run("return [-9 / 32, null].map(shown)") == ["−0.2813", "–"]
     # The command that draws has an id that is shown as it is, and stands where the benchmark has drawings.
-    views = "return [['x', []], ['x', ['draw']], ['<U+202E>', ['draw']], ['x… (1,000 more characters)', ['draw']]]"
+    views = "return [['x', []], ['-n', ['draw']], ['<U+202E>', ['draw']], ['x… (1,000 more characters)', ['draw']]]"
     views += ".map(([id, draw]) => sampleView({draw, systems: ['a'], kind: 'evaluation'}, {ids: [id], systems: [0],"
     views += "statuses: ['scored'], slices: {}}, 0, new Map(), [])"
-    views += ".flatMap((each) => [...each.querySelectorAll('button')]).length)"
-    assert chromium.run(views) == [1, 2, 0, 0]
+    views += ".flatMap((each) => [...each.querySelectorAll('button, code')].map((each) => each.textContent)))"
+    draw = "draw --sample='-n' --output sample.svg"
+    assert chromium.run(views) == [["Copy id"], ["Copy id", draw, "Copy"], [], []]

@@ -247,7 +247,7 @@ function sampleView(doc, samples, row, cards, values) {
     if (status === "rejected") return [...head, element("p", { class: "caption" }, "Its records were rejected, so there is nothing to draw: quarantine/ has them, with the reason.")];
     const why = status === "missing_prediction" ? "There is no prediction to look at." : "Its records are not in this page.";
     if (!doc.draw.length || !isWhole(id)) return [...head, element("p", { class: "caption" }, why)];
-    const command = `${doc.draw[samples.systems[row]]} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
+    const command = `${doc.draw[samples.systems[row]]} --sample='${id.replaceAll("'", "'\\''")}' --output sample.svg`;
     return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];
   }
   // Systems of a run stand side by side where each has its records, as the sides of a comparison do.

@@ -274,9 +274,13 @@ def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, name: str,
 
 
 def test_the_command_that_draws_has_the_options_of_the_run_if_it_tells_them() -> None:
-    summary = {"config": {"ground_truth": ["t"], "predictions": {"a": ["p"]}}, "systems": {"a": {}}}
+    """Nothing that begins with a hyphen is taken for an option, also in the command that compares."""
+    coverage = {"coverage": {"ground_truth": {"read": 1}}}
+    summary = {"config": {"ground_truth": ["-t"], "predictions": {"-a": ["p"]}}, "systems": {"-a": coverage}}
+    lost, _ = evaluation._more(summary, {"-a": "-b:-a"}, "-r")
+    assert lost == ("why=lost", More("beamscore compare ./-b:-a ./-r:-a --output compared"))
     line = "beamscore evaluate c.yaml --set x=1 --set=y=2"
-    drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth t --predictions a=p"
+    drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth=-t --predictions=-a=p"
     assert list(evaluation._draw_commands(summary, {"command": line.split()})) == [drawn]
     for line in ("beamscore evaluate --set x=1", "beamscore merge one two", "beamscore.Evaluate"):
         assert list(evaluation._draw_commands(summary, {"command": line.split()})) == ["beamscore draw CONFIG"]
