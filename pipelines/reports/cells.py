@@ -143,8 +143,8 @@ def as_html(value: str | float | None) -> Markup:
 
 
 def breakable(text: str) -> Markup:
-    """Returns a name with possible line breaks after dots, underscores and equals signs."""
-    return Markup("<wbr>").join(map(as_html, re.split(r"(?<=[._=])(?=.)", clipped(text))))
+    """Returns a name with possible line breaks after dots, underscores and equals signs, but none in a number."""
+    return Markup("<wbr>").join(map(as_html, re.split(r"(?<=[._=])(?!(?<=\d\.)\d)(?=.)", clipped(text))))
 
 
 def whisker(measured: doc.Measured, low: float, high: float, line: float | None, ink: str) -> Markup:

@@ -21,7 +21,7 @@ from ...metrics.benchmark import error_text
 from ...metrics.version import VERSION
 from ...transforms.records import writable
 from ..runs.provenance import PAGE_PROBLEM
-from .cells import CellWriter, as_html, block_table, cell_markdown, histogram
+from .cells import CellWriter, as_html, block_table, breakable, cell_markdown, histogram
 from .document import Document
 from .text import clipped, prose, visible, visible_json
 
@@ -129,5 +129,5 @@ def _template(name: str, finalize: Callable[[Any], Markup]) -> jinja2.Template:
         "paragraph": lambda value: Markup(cell_markdown(value)),
         "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CODE_LENGTH)))),
     }
-    environment.globals["histogram"] = histogram
+    environment.globals |= {"breakable": breakable, "histogram": histogram}
     return environment.get_template(name)

@@ -28,7 +28,7 @@ SHOWN = [
     (texts.drawable, "<svg>a\u202e\x00b\u115f</svg>", "<svg>a\ufffd\ufffdb\ufffd</svg>"),
     (svg.printable, "a\nb\u115f", "a\ufffdb\ufffd"),
     (printable, "a\nb\u115f", "a<U+000A>b<U+115F>"),
-    (breakable, "to_end.f1=0", "to_<wbr>end.<wbr>f1=<wbr>0"),
+    (breakable, "to_end1.f1=0.5", "to_<wbr>end1.<wbr>f1=<wbr>0.5"),
     (typeset, -0.00001, "−0.00001"),
     *((fixed, value, shown) for value, shown in ((9 / 32, "0.2813"), (-9 / 32, "-0.2813"))),
     (rounded, 9 / 32, 0.2813),
