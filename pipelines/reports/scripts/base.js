@@ -94,8 +94,13 @@ function readAddress() {
   if (isLink) state = new URLSearchParams(query);
   else setState({});
   for (const follow of followers) follow(isLink);
+  const target = name ? byId(name) : null, heading = target?.querySelector("h2");
   // The tables above have their heights by now.
-  if (name) byId(name)?.scrollIntoView();
+  target?.scrollIntoView();
+  if (!heading) return;
+  // The keyboard goes on from there.
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
 }
 
 /** Writes some values into the address; an empty one removes its name. @param {Record<string, string>} changes @param {boolean} [isStep] whether a step back undoes it */
