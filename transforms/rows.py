@@ -10,6 +10,7 @@ were rejected, or whose prediction was: their quarantine entries are not in the 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -352,6 +353,13 @@ class EarlierRows(RowSource):
         """Yields the value of each row."""
         for sample_id, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield sample_id, msgspec.msgpack.encode(_EarlierValue(*cells))
+
+    def read(self, sample_ids: Sequence[str]) -> dict[tuple[str, str, str | None], float]:
+        """Returns the values of some samples by sample_id, system and truth_hash, without a pipeline."""
+        where = self.where() & is_one_of("sample_id", sample_ids)
+        batches = (batch for path in self.files for batch in read_rows(path, self.columns, where))
+        rows = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in batches)
+        return {(sample_id, *key): value for sample_id, *key, value in itertools.chain.from_iterable(rows)}
 
     def find(self, paired: Sequence[PairedSample], samples: Sequence[ScoredSample]) -> list[float | None]:
         """Returns the value of each sample in the earlier run; None if it had none, or its ground truth has changed."""

@@ -60,9 +60,9 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
         prediction = None if sample.prediction is None else (sample.prediction, sample.prediction_size)
         side = DraftSide(sample.status, sample.metrics, prediction, sample.details)
         before, value = rounded(sample.before), rounded(sample.metrics.get(main))
-        change = None if before is None or value is None else rounded(value - before)
-        words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-        card = Card(sample.sample_id, sample.system, sample.whys, (), words=words, change=change)
+        is_moved = None not in (before, value) and before != value
+        words = (f"{main}: {_number(before)} → {_number(value)}",) if is_moved else ()
+        card = Card(sample.sample_id, sample.system, sample.whys, (), words=words)
         drafts.append(Draft(card, sample.source, (sample.truth, sample.truth_size), [side]))
     return _with_sides(benchmark, drafts, places)
 

@@ -26,6 +26,10 @@ SIGNS: dict[str, str] = {
 }  # fmt: skip
 
 
+MOVED = {"lost": -1, "won": 1}
+"""The reasons to look at a sample that any change is, by its sign."""
+
+
 class Link(msgspec.Struct, frozen=True):
     """A text or a count that links to samples, or to another page.
 
@@ -294,7 +298,7 @@ class Card(msgspec.Struct, frozen=True):
     """A sample to look at, in one run or in both compared runs.
 
     row: its index in the rows of the page; -1 if it is not known yet. whys: the reasons to show it, the best one first.
-    change: of the main per-sample metric since the baseline. words: what changed. truth: None if its records are not in
+    change: of the main per-sample metric, in a comparison. words: what changed. truth: None if its records are not in
     the page. slices: the columns to slice by, with their values as JSON, if the rows of the page come from the cards.
     picture: the real picture as a data URI, for its place in the drawings. picture_problem: why it is missing.
     """
@@ -433,6 +437,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         """
         has_systems = self.kind != "comparison" and len(self.systems) > 1
         query = {**filters, **({"system": self.systems[system]} if has_systems and system is not None else {})}
+        if (why := filters.get("why")) in MOVED:
+            query["sort"] = f"{'-' * (MOVED[why] > 0)}change"
         address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in query.items()})}"
         table = self.samples
         if table is None or not table.ids:
@@ -440,7 +446,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         known = {
             "id": table.ids,
             "status": table.statuses,
-            "why": {why for card in self.cards if system in (None, card.system) for why in card.whys},
             "metric": table.metrics,
             "cell": table.cells,
         }
@@ -448,9 +453,24 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             if name.startswith("slice."):
                 if name.removeprefix("slice.") not in table.slices:
                     return None
+            elif name == "why":
+                if not self._has(value, system):
+                    return None
             elif value not in known.get(name, (value,)):
                 return None
         return address
+
+    def _has(self, why: str, system: int | None) -> bool:
+        """Returns whether there is a reason to look at a sample of a system, None: of any. As report.js, it takes each
+        change for one."""
+        if any(why in card.whys for card in self.cards if system in (None, card.system)):
+            return True
+        table, sign = self.samples, MOVED.get(why, 0)
+        names = [each.name for each in self.sample_metrics if each.is_change]
+        if table is None or not names:
+            return False
+        changes = zip(table.systems, table.metrics[names[0]], strict=True)
+        return any(sign * (change or 0) > 0 for of, change in changes if system in (None, of))
 
     def address(self, link: Link) -> str | None:
         """Returns the address of a link; None if this page has no target for it."""

@@ -19,6 +19,7 @@ from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows, sample_schema
 from ...transforms.scored import Worst
 from ...transforms.totals import truth_count
+from ..config.errors import UsageError
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
@@ -31,7 +32,16 @@ from .against import BaselineDiff, against_baseline, two_systems
 from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
-from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, page_rows, sort_worst_first
+from .samples import (
+    MAX_ROWS,
+    columns_of,
+    distributions,
+    hashed_share,
+    matrix_cells,
+    page_rows,
+    rounded,
+    sort_worst_first,
+)
 from .text import MAX_ID_LENGTH, distinct_line
 
 FILES_NAMED = 5
@@ -61,7 +71,7 @@ def run_reports(
         result.worst,
         settings.output,
     )
-    page = None if samples is None else lambda: [with_samples(document, result, samples, cards)]
+    page = None if samples is None else lambda: [with_samples(document, result, samples, cards, baseline)]
     return write_reports([document], REPORT, page, PAGE, "report.md and summary.json")
 
 
@@ -387,8 +397,10 @@ def _input(side: Mapping[str, Any]) -> str:
     return f"{text} in {files}: {paths}; digest {side['digest']}"
 
 
-def with_samples(document: doc.Document, result: Run, paths: Sequence[str], cards: Sequence[doc.Card]) -> doc.Document:
-    """Returns the document with the rows of the samples, their distributions, and cards.
+def with_samples(
+    document: doc.Document, result: Run, paths: Sequence[str], cards: Sequence[doc.Card], baseline: Run | None
+) -> doc.Document:
+    """Returns the document with the rows of the samples and their changes, their distributions, and cards.
 
     A run of more than MAX_ROWS rows shows only the rows of the cards, and the distributions of about MAX_ROWS rows.
     """
@@ -398,10 +410,11 @@ def with_samples(document: doc.Document, result: Run, paths: Sequence[str], card
     matrices = {each.title for each in all_tables if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
     spread = None
     try:
-        rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
+        more = ["truth_hash", *(["statistics"] if matrices else [])]
+        rows = _rows(paths, result, more, min(1.0, MAX_ROWS / max(1, total)))
         if total > MAX_ROWS:
             spread = page_rows(rows, systems, specs, total)
-            rows = _rows(paths, result, where=is_one_of("sample_id", [card.sample_id for card in cards]))
+            rows = _rows(paths, result, more[:1], where=is_one_of("sample_id", [card.sample_id for card in cards]))
     except InputProblem:
         # An earlier attempt to publish moved the files and was then interrupted.
         return document
@@ -413,7 +426,38 @@ def with_samples(document: doc.Document, result: Run, paths: Sequence[str], card
     keys = zip(rows["system"].to_pylist(), rows["sample_id"].to_pylist(), strict=True)
     places = {key: place for place, key in enumerate(keys)}
     placed = [msgspec.structs.replace(card, row=places[systems[card.system], card.sample_id]) for card in cards]
+    changes = _changes(rows, result, baseline)
+    if any(change is not None for change in changes):
+        main = next(each for each in document.sample_metrics if each.main)
+        meaning = f"the change of {main.name} since the baseline, negative if it got worse"
+        change = doc.Metric("change", meaning, is_change=True)
+        table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
+        document = msgspec.structs.replace(document, sample_metrics=(*document.sample_metrics, change))
     return samples_shown(document, specs, table, placed, spread)
+
+
+def _changes(rows: Any, result: Run, baseline: Run | None) -> list[float | None]:
+    """Returns the change of the main per-sample metric of each row since the baseline, negative if it got worse.
+
+    None: only one run has a value, or the ground truth has changed. Empty if no row of the baseline can be read.
+    """
+    systems, spec = list(result.systems), result.configuration.benchmark.main_sample_metric()
+    names = ("sample_id", "system", "truth_hash", spec.name)
+    sample_ids, of_systems, truths, values = (rows[name].to_pylist() for name in names)
+    try:
+        earlier = None if baseline is None else baseline.earlier_rows(result.configuration, systems)
+        known = {} if earlier is None else earlier.read(sample_ids)
+    except (UsageError, InputProblem):
+        known = {}
+    if earlier is None or not known:
+        return []
+    theirs = dict(zip(systems, earlier.systems, strict=True))
+    before = (known.get((each, theirs[system] or "", truth))
+              for each, system, truth in zip(sample_ids, of_systems, truths, strict=True))  # fmt: skip
+    return [
+        None if old is None or new is None else rounded(spec.signed_value(new) - spec.signed_value(old))
+        for old, new in zip(before, values, strict=True)
+    ]
 
 
 def samples_shown(
@@ -424,23 +468,14 @@ def samples_shown(
     spread: doc.SampleTable | None,
 ) -> doc.Document:
     """Returns the document with a table of samples. spread: the rows for the distributions, if not `table`."""
-    metrics, source = document.sample_metrics, spread or table
+    source = spread or table
     metric_distributions = distributions(source, specs, len(document.systems))
     note = "" if metric_distributions else "No sample has a value."
     if metric_distributions and len(source.ids) < source.total:
         note = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
-    if any(card.change is not None for card in cards):
-        main = next(each for each in metrics if each.main)
-        change = doc.Metric("change", f"{main.name} minus that of the baseline, of the samples that are here with "
-                        "their records", main.higher_is_better, is_change=True)  # fmt: skip
-        changes: list[float | None] = [None] * len(table.ids)
-        for card in cards:
-            changes[card.row] = card.change
-        metrics = (*metrics, change)
-        table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=distinct_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=metric_distributions,
+        document, samples=table, cards=within_limit(short), distributions=metric_distributions,
         samples_note="" if table.ids else "This run has no samples.", distributions_note=note,
     )  # fmt: skip
 

@@ -231,7 +231,8 @@ FLIPS = 6
 
 
 def test_a_page_shows_the_changes_that_compare_lists_from_all_samples(tmp_path: Path) -> None:
-    """Of the answers of each night another third or so is wrong; a baseline without rows shows no changes."""
+    """Of the answers of each night another third or so is wrong, and 9 were missing; a baseline without rows shows no
+    changes."""
     truths, random_numbers = [toy.sample(index, 0)[0] for index in range(150)], random.Random(0)
     nights = [
         [{**each, "text": each["text"][: random_numbers.randrange(4)]} if random_numbers.random() < 0.33 else each
@@ -239,25 +240,32 @@ def test_a_page_shows_the_changes_that_compare_lists_from_all_samples(tmp_path: 
     ]  # fmt: skip
     # A column that nothing reads, whose name is in the configuration.
     common = ("--quiet", "--set=fields.ground_truth.größe=kind")
-    baseline = evaluate_records(tmp_path / "before", truths, nights[0], *common, "--no-html").output
+    baseline = evaluate_records(tmp_path / "before", truths, nights[0][9:], *common, "--no-html").output
 
-    def tonight(name: str, *more: str) -> tuple[Run, list[Any]]:
-        """Returns a run, and the cards of its page with their sample_ids."""
+    def tonight(name: str, *more: str) -> tuple[Run, list[Any], dict[str, float]]:
+        """Returns a run, the cards of its page with their sample_ids, and the change of each sample."""
         few = [f"--set=page.{part}={count}" for part, count in (("worst", 2), ("random", 2), ("flips", FLIPS))]
         run = evaluate_records(tmp_path / name, truths, nights[1], *few, *common, *more)
         assert run.code == 0, run.stderr
         data = page_data(run.output / "report.html")
-        return run, [{**card, "sample_id": data["samples"]["ids"][card["row"]]} for card in data["cards"]]
+        ids, metrics = (data["samples"][each] for each in ("ids", "metrics"))
+        cards = [{**card, "sample_id": ids[card["row"]]} for card in data["cards"]]
+        return run, cards, dict(zip(ids, metrics.get("change", ()), strict=False))
 
-    run, cards = tonight("after", f"--baseline={baseline}")
+    run, cards, changes = tonight("after", f"--baseline={baseline}")
     document = compare(baseline, run.output, tmp_path / "c", "--quiet", "--no-html")
-    flips = [each for each in changes_of(tmp_path / "c") if each["kind"] in ("right_to_wrong", "wrong_to_right")]
+    listed = {each["sample_id"]: each for each in changes_of(tmp_path / "c")}
+    assert changes == {
+        each: pytest.approx(listed[each]["change"] if each in listed else 0, abs=1e-4) for each in changes
+    }
+    assert len(changes) == len(truths)
+    flips = [each for each in listed.values() if "_to_" in each["kind"]]
     for why, sign in (("lost", -1), ("won", 1)):
         # The order of compare is by the size of the change, then by that of the other metrics; ties may be any of them.
         expected = sorted((abs(each["change"]) for each in flips if each["change"] * sign > 0), reverse=True)
         found = [card for card in cards if why in card["whys"]]
         assert len(expected) > FLIPS
-        assert [abs(card["change"]) for card in found] == pytest.approx(expected[:FLIPS], abs=1e-3)
+        assert [abs(changes[card["sample_id"]]) for card in found] == pytest.approx(expected[:FLIPS], abs=1e-3)
         assert {card["sample_id"] for card in found} <= {each["sample_id"] for each in flips}
         assert all("text: " in card["truth"] for card in found)
     assert "\\u" not in (run.output / "report.html").read_text().partition("</h1>")[2].partition("<script")[0]
@@ -271,8 +279,8 @@ def test_a_page_shows_the_changes_that_compare_lists_from_all_samples(tmp_path: 
     kept = shutil.copytree(baseline, tmp_path / "kept", ignore=shutil.ignore_patterns(".runs", "samples"))
     others = {"alone": [], "other": [f"--baseline={baseline}", "--set=missing=exclude"], "rows": [f"--baseline={kept}"]}
     for name, more in others.items():
-        again, cards = tonight(name, *more)
+        again, cards, changes = tonight(name, *more)
         assert again.summary["systems"] == run.summary["systems"]
-        assert not [card for card in cards if {"lost", "won"} & {*card["whys"]} or card["change"] is not None]
+        assert (changes, [card for card in cards if {"lost", "won"} & {*card["whys"]}]) == ({}, [])
         told = "are missing, so it is unknown which samples changed" in (again.output / "report.html").read_text()
         assert told == (name == "rows")

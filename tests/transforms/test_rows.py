@@ -58,6 +58,8 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
     assert [(*row, repr(value)) for *row, value in values] == [
         (*(each[name] for name in names), repr(each["score"])) for each in with_value
     ]
+    read = {key: repr(value) for key, value in earlier.read(["a", "x"]).items()}
+    assert read == {tuple(row): repr(value) for *row, value in values if row[0] in ("a", "x")}
     # A baseline may have none of our systems, and a list no sample.
     assert list(row_records(EarlierRows(files, "score", (None,)), EARLIER_ROWS)) == []
 

@@ -94,6 +94,9 @@ const WHY = /** @type {Record<string, string>} */ ({
   lost: "lost since the baseline", won: "won since the baseline", flip: "systems differ", slice: "worst of its slice",
 });
 
+/** The sign of a change that is a reason. @type {Record<string, number>} */
+const MOVED = { lost: -1, won: 1 };
+
 /** @param {string} why */
 const reason = (why) => WHY[why] ?? words(why);
 
@@ -126,7 +129,10 @@ function fillSamples(doc) {
   const ordered = used.toSorted((a, b) => first(a) - first(b));
   const writers = new Map(used.map((metric) => [metric.name, metric.is_change ? signed : shownLike(metrics[metric.name])]));
   const write = (/** @type {Metric} */ { name }, /** @type {number} */ row) => /** @type {any} */ (writers.get(name))(metrics[name][row]);
-  const whys = [...new Set(doc.cards.flatMap((card) => card.whys))].filter((why) => !compared || why in WHY);
+  const changes = metrics[used.find((metric) => metric.is_change)?.name ?? ""] ?? [];
+  /** Whether there is a reason to look at a sample: a change is one also where the page does not have its records. @param {number} row @param {string} why */
+  const has = (row, why) => (why in MOVED && MOVED[why] * (changes[row] ?? 0) > 0) || cards.get(row)?.whys.includes(why) === true;
+  const whys = [...new Set([...Object.keys(MOVED), ...doc.cards.flatMap((card) => card.whys)])].filter((why) => (!compared || why in WHY) && ids.some((_, row) => has(row, why)));
   const main = used.find((metric) => metric.main)?.name ?? "";
   const value = (/** @type {number} */ row) => metrics[byId("samples-filters").elements.metric.value || main]?.[row] ?? NaN;
   const table = new Table(byId("samples-table"), {
@@ -142,7 +148,7 @@ function fillSamples(doc) {
     ],
     filters: [
       contains("id", "sample_id contains", (row) => ids[row]),
-      ...(whys.length ? [oneOf("why", "Show", ["any", ...whys], (row, text) => (text === "any" ? cards.has(row) : cards.get(row)?.whys.includes(text) === true), (text) => (text === "any" ? "with records" : reason(text)))] : []),
+      ...(whys.length ? [oneOf("why", "Show", ["any", ...whys], (row, text) => (text === "any" ? cards.has(row) : has(row, text)), (text) => (text === "any" ? "with records" : reason(text)))] : []),
       oneOf("status", compared ? "Change" : "Status", [...new Set(statuses)], (row, text) => statuses[row] === text, words),
       ...(many ? [oneOf("system", "System", doc.systems, (row, text) => doc.systems[samples.systems[row]] === text)] : []),
       ...Object.entries(samples.slices).map(([name, values]) => byMember(name, values)),
@@ -187,16 +193,19 @@ function fillSamples(doc) {
   /** Says of which samples that pass a filter the page has only some, and how to list them all. */
   function fillMore() {
     const { why, status, system } = byId("samples-filters").elements;
-    const lines = [why, status].filter(Boolean).flatMap(({ name, value: wanted }) => {
+    /** @param {string} told @param {string} command @param {string} where @returns {HTMLElement[]} */
+    const line = (told, command, where) => [element("p", { class: "caption" }, told,
+      ...(command ? [". This lists all: ", element("code", {}, command), " ", copyButton("Copy", command)] : [`; ${where}.`]))];
+    const rowsOf = (/** @type {string} */ name, /** @type {string} */ wanted) => [...ids.keys()].filter((row) => (name === "why" ? has(row, wanted) : statuses[row] === wanted));
+    const asked = [why, status].filter((input) => input && doc.more[`${input.name}=${input.value}`]);
+    const lines = asked.flatMap(({ name, value: wanted }) => {
       // Of several systems, what moved is known of each.
       const one = name === "why" ? system?.value : "";
-      const more = doc.more[`${name}=${wanted}${one ? `&system=${one}` : ""}`];
-      const count = ids.filter((_, row) => (name === "why" ? cards.get(row)?.whys.includes(wanted) : statuses[row] === wanted) && (!one || doc.systems[samples.systems[row]] === one)).length;
-      if (!more || (more.total !== null && more.total <= count)) return [];
-      const told = more.total === null ? `${grouped(count)} shown, of all that moved the most` : `${grouped(count)} of ${grouped(more.total)} shown`;
-      const where = more.total === null ? "choose a system for the command that lists all" : `all are in samples/*.parquet${wanted === "rejected" ? " and quarantine/" : ""}`;
-      if (!more.command) return [element("p", { class: "caption" }, `${told}; ${where}.`)];
-      return [element("p", { class: "caption" }, `${told}. This lists all: `, element("code", {}, more.command), " ", copyButton("Copy", more.command))];
+      const { command, total } = doc.more[`${name}=${wanted}${one ? `&system=${one}` : ""}`] ?? { command: "", total: 0 };
+      const shown = rowsOf(name, wanted).filter((row) => !one || doc.systems[samples.systems[row]] === one);
+      if (total === null) return line(`${grouped(shown.length)} shown, ${grouped(shown.filter((row) => cards.has(row)).length)} with their records`, command, "choose a system for the command that lists all");
+      if (total <= shown.length) return [];
+      return line(`${grouped(shown.length)} of ${grouped(total)} shown`, command, `all are in samples/*.parquet${wanted === "rejected" ? " and quarantine/" : ""}`);
     });
     byId("samples-more").replaceChildren(...lines);
   }

@@ -16,7 +16,7 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation, render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
-from beamscore.pipelines.reports.document import Card, Document, More, Table, Text, Word
+from beamscore.pipelines.reports.document import Card, Document, Metric, More, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
@@ -69,6 +69,7 @@ def test_a_page_that_cannot_be_made_says_why_and_costs_nothing(tmp_path: Path, m
     assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
 
 
+CHANGE = Metric("change", is_change=True)
 MISSING, ALL, OF_SLICE = "?status=missing_prediction", "?", "?slice.kind=7"
 JUDGED: list[Any] = [
     ({"a": TRUTHS}, "", 0, "not judged", []),
@@ -102,8 +103,12 @@ def test_report_history_and_exit_code_agree(
     asked: list[dict[str, str]] = [{}, {"status": "rejected"}, {"slice.page": "a"}]
     assert [report.link(each) for each in asked] == ["#samples?", None, None]
     # What one system lost is nothing of another one.
-    lost = msgspec.structs.replace(report, cards=(Card("s", 0, ("lost",), ()),))
-    assert [lost.link({"why": "lost"}, each) is None for each in (None, 0, 1)] == [False, False, True]
+    assert report.samples is not None
+    fell = {"change": [each - 1 for each in report.samples.systems]}
+    rows = {"samples": msgspec.structs.replace(report.samples, metrics=fell)}
+    for found in ({"cards": (Card("s", 0, ("lost",), ()),)}, {**rows, "sample_metrics": (CHANGE,)}):
+        lost = msgspec.structs.replace(report, **found)
+        assert [lost.link({"why": "lost"}, each) is None for each in (None, 0, 1)] == [False, False, True]
     told = [history.address(each) for each in history.verdict.reasons]
     assert {f"./samples/1/report.html#samples{link}" for link in links if link != OF_SLICE} <= set(told)
     if not setting.startswith("gates"):
