@@ -201,7 +201,7 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     system["coverage"]["ground_truth"] |= {"read": MAX_ROWS + 1, "rejected": 2}
     columns: Any = {name: [f"{name} {n % count}" for n in numbers] for name, count in (("source", 3), ("kind", 500))}
     table = SampleTable(
-        MAX_ROWS, [f"corpus/part-{n // 1000:03d}/chart-{n:09d}" for n in numbers], [0] * MAX_ROWS,
+        MAX_ROWS + 1, [f"corpus/part-{n // 1000:03d}/chart-{n:09d}" for n in numbers], [0] * MAX_ROWS,
         ["rejected"] + ["scored"] * (MAX_ROWS - 1), columns,
         {name: [round(rng.random(), 4) for _ in numbers] for name in benchmark_class("chart").sample_metric_names()},
     )  # fmt: skip
@@ -214,6 +214,8 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     assert chromium.choose("samples", id="part-042/") == "1,000 of 100,000 rows"
     chromium.press("ArrowRight")
     assert "part-042/" in chromium.viewed()
+    part = "The page holds only 100,000 rows, and more may pass; all are in samples/*.parquet."
+    assert chromium.text("#samples-more") == part
     chromium.choose("samples", id="", status="rejected")
     assert chromium.text("#samples-more") == "1 of 2 shown; all are in samples/*.parquet and quarantine/."
 

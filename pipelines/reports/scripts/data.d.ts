@@ -15,7 +15,7 @@ interface Slice {
 }
 
 interface Samples {
-  ids: string[]; systems: number[]; statuses: string[]; slices: Record<string, (string | string[])[]>;
+  total: number; ids: string[]; systems: number[]; statuses: string[]; slices: Record<string, (string | string[])[]>;
   metrics: Record<string, (number | null)[]>; cells: Record<string, number[]>;
 }
 

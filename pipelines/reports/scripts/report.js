@@ -97,6 +97,9 @@ const WHY = /** @type {Record<string, string>} */ ({
 /** The sign of a change that is a reason. @type {Record<string, number>} */
 const MOVED = { lost: -1, won: 1 };
 
+/** How the samples of a comparison change. */
+const CHANGES = [...Object.keys(MOVED).map((why) => ["why", why]), ["status", "appeared"], ["status", "vanished"]];
+
 /** @param {string} why */
 const reason = (why) => WHY[why] ?? words(why);
 
@@ -190,9 +193,9 @@ function fillSamples(doc) {
     fillMore();
   }
 
-  /** Says of which samples that pass a filter the page has only some, and how to list them all. */
+  /** Says of which samples that pass the filters the page has only some, or may have, and how to list them all. */
   function fillMore() {
-    const { why, status, system } = byId("samples-filters").elements;
+    const form = byId("samples-filters"), { why, status, system } = form.elements;
     /** @param {string} told @param {string} command @param {string} where @returns {HTMLElement[]} */
     const line = (told, command, where) => [element("p", { class: "caption" }, told,
       ...(command ? [". This lists all: ", element("code", {}, command), " ", copyButton("Copy", command)] : [`; ${where}.`]))];
@@ -207,6 +210,9 @@ function fillSamples(doc) {
       if (total <= shown.length) return [];
       return line(`${grouped(shown.length)} of ${grouped(total)} shown`, command, `all are in samples/*.parquet${wanted === "rejected" ? " and quarantine/" : ""}`);
     });
+    const others = [...form.querySelectorAll("input, select")].filter((input) => input.value && input !== why && input !== status);
+    const isPart = samples.total > ids.length || (compared && CHANGES.some(([name, wanted]) => (doc.more[`${name}=${wanted}`]?.total ?? 0) > rowsOf(name, wanted).length));
+    if (isPart && others.length && !asked.length) lines.push(...line(`The page holds only ${grouped(ids.length)} rows, and more may pass`, compared ? doc.more["why=lost"].command : "", "all are in samples/*.parquet"));
     byId("samples-more").replaceChildren(...lines);
   }
 
