@@ -105,9 +105,9 @@ def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested
         comparison = {"metrics": known, "slices": {}, "samples": {"compared": 2, "neither": 1}, "confidence": 0.9}
         found = judge_comparison(comparison, ToyBenchmark, differences, [], [*known])
         assert found.sentence.partition("main metrics. ")[2] == said
-        known["exact_match"]["candidate"] = known["similarity"]["candidate"] = None
-        found = judge_comparison(document, ToyBenchmark, differences, [], [*known])
-        assert (found.judgement, found.sentence) == ("fail", "No metric of the candidate has a value.")
+    at["candidate"] = worse["candidate"] = None
+    found = judge_comparison(comparison, ToyBenchmark, differences, [], [*known])
+    assert (found.judgement, found.sentence) == ("fail", "No metric of the candidate has a value.")
 
 
 def test_of_several_systems_each_is_named() -> None:
