@@ -61,14 +61,32 @@ def with_derived(kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> ty
     return _with_derived(kind, tuple(definitions.items())) if definitions else kind
 
 
+@lru_cache(maxsize=1024)
 def normal_form(formula: str) -> str:
-    """Returns a formula as Python writes it: neither blanks nor redundant parentheses make a different one.
+    """Returns a formula as Python writes it: no blanks, redundant parentheses or quotes make a different one.
 
     A formula that cannot be read is returned unchanged: those of a stored run are read before they are checked.
+
+    >>> normal_form("mean(  (b), 'c[pie]', 'c[area map]')")
+    "mean(b, c[pie], 'c[area map]')"
     """
     with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        return ast.unparse(ast.parse(formula.strip(), mode="eval"))
+        return ast.unparse(_Unquoted().visit(ast.parse(formula.strip(), mode="eval")))
     return formula
+
+
+class _Unquoted(ast.NodeTransformer):
+    """Writes the name of a metric without quotes if Python can read it, else all of it in quotes."""
+
+    def visit(self, node: ast.AST) -> Any:
+        name = _name(node) if isinstance(node, ast.expr) else None
+        if name is None:
+            return super().visit(node)
+        with contextlib.suppress(ValueError, SyntaxError):
+            body = ast.parse(name, mode="eval").body
+            if _name(body) == name:
+                return body
+        return ast.Constant(name)
 
 
 def formulas_behind(name: str, definitions: Mapping[str, str]) -> dict[str, str]:

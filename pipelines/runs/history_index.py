@@ -122,7 +122,7 @@ def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
         started = run.provenance["started"]
         seconds(started)
         return started, run.run_id, pa.Table.from_pylist(list(_rows(run, path)), SCHEMA)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
         return f"{run.path}: this is no run that can be read: {reason_of(error)}"
 
 
@@ -140,7 +140,7 @@ def run_path(folder: str, run: str) -> str:
 
 def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
     summary = run.summary
-    fingerprint, derived = summary.fingerprint, summary.config.get("derived")
+    fingerprint, derived = summary.fingerprint, msgspec.convert(summary.config.get("derived") or {}, dict[str, str])
     # Includes gates on metrics that the run does not have: no other row shows them.
     blocking = [each["verdict"] for each in summary.gates if each["blocks"]]
     # The worst comes last, behind those that do not block.

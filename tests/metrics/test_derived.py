@@ -194,14 +194,15 @@ def test_only_metrics_of_a_formula_decide_it() -> None:
     """Neither the members of families, nor functions, columns, or parts of names that are called alike."""
     others = {"pie": "b", "mean": "b", "kind": "b", "task1": "b", "f1": "b", "c": "b"}
     for formula, behind in (
-        ("mean(task1.f1[pie], 'c[pie]')", []),
+        ("mean(task1.f1[pie], c[pie], 'c[area map]')", []),
         ("slice_mean(b, kind) - weighted_mean(b, pie, weights=[2, 1])", ["pie"]),
         ("harmonic_mean(-mean, 1 / kind)", ["mean", "kind"]),
         ("mean(pie", []),
         ("mean(pie, pie ** 2)", []),
     ):
-        found = formulas_behind("q", {**others, "q": formula})
-        assert found == {"q": formula, **dict.fromkeys(behind, "b")}, formula
+        for text in (formula, formula.replace("c[pie]", '( "c[pie]")')):
+            found = formulas_behind("q", {**others, "q": text})
+            assert found == {"q": formula, **dict.fromkeys(behind, "b")}, text
     assert formulas_behind("b", others) == {}
 
 

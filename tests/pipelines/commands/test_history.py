@@ -105,16 +105,19 @@ def test_same_runs_give_the_same_bytes_and_a_replaced_or_removed_one_changes_the
 
 
 def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
-    for name in ("cut", "old", "no time", "copy"):
+    for name in ("cut", "odd", "old", "no time", "copy"):
         shutil.copytree(scores / "2026-01-01", scores / name, ignore=shutil.ignore_patterns(".runs"))
     # A plain copy has times of its own, so it is no original by its name.
     for name, night in (("0-copy", "2026-01-01"), ("1-copy", "2026-01-02")):
         shutil.copytree(scores / night, scores / name, copy_function=shutil.copyfile)
     (scores / "cut" / "summary.json").write_text('{"benchmark"')
+    odd = json.loads((scores / "odd" / "summary.json").read_text())
+    finished_runs.write(scores / "odd" / "summary.json", odd | {"config": odd["config"] | {"derived": {"both": 5}}})
     (scores / "old" / "run.json").unlink()
     (scores / "no time" / "run.json").write_text("{}")
     lines = warnings_of(scores)
-    assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy", "0-copy", "1-copy"]
+    places = [line.split(": ")[0] for line in lines]
+    assert places == ["cut/summary.json", "no time", "odd", "old", "copy", "0-copy", "1-copy"]
     copies = {"copy": "2026-01-01", "0-copy": "2026-01-01", "1-copy": "2026-01-02"}
     assert lines[-3:] == [f"{name}: a copy of {night}; left out" for name, night in copies.items()]
     assert "## Not read" in (scores / "history.md").read_text()
