@@ -331,7 +331,7 @@ class _GateEvaluator:
         return f"; {given}, an unchanged system with random answers would fail this gate {often} in {NIGHTS} nights"
 
     def _week(self, ours: MeasuredSide, theirs: MeasuredSide) -> Iterator[_Check]:
-        """Yields a check of the mean of the last runs if this run closes a week of looks: a failure, or a pass."""
+        """Yields a check of the mean of the last runs if this run closes a week of looks."""
         assert self.baseline is not None
         assert self.baseline.judged is not None
         try:
