@@ -38,7 +38,6 @@ from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
 from ..transforms.rows import EarlierRows, ReusedRows, encode_table, sample_schema
 from .api.scorer import core_of
-from .config.errors import UsageError
 from .config.gates import check_targets
 from .config.settings import Configuration, check_field_names
 from .inputs.inputs import Inputs, find_inputs
@@ -106,12 +105,10 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
     Raises UsageError if an input is missing or wrong, InputProblem if the output cannot be written or would replace an
     input.
     """
-    settings, inputs = configuration.settings, inputs_of(configuration)
-    if not settings.output:
-        raise UsageError("output: missing; give --output DIR, or output in the configuration")
-    check_not_replaced(settings.output, LAYOUT, (file.path for file in inputs.files))
-    prepare_output(settings.output)
-    return EvaluationPlan(configuration, inputs, settings.output, run_id)
+    output, inputs = configuration.output(), inputs_of(configuration)
+    check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
+    prepare_output(output)
+    return EvaluationPlan(configuration, inputs, output, run_id)
 
 
 def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:

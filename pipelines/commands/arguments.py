@@ -7,8 +7,10 @@ once. Each command is `run(parsed, options)` of the module of its name, except t
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import shtab
@@ -88,6 +90,9 @@ def configuration_of(parsed: argparse.Namespace) -> Configuration:
         options = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
         options["predictions"] = systems(options["predictions"] or ())
         parsed.configuration = settings.load(parsed.config, parsed.set, options)
+        parsed.configuration.check_sides("predictions" in parsed)
+        if parsed.command == "evaluate" and not parsed.check:
+            parsed.configuration.output()
     configuration: Configuration = parsed.configuration
     return configuration
 
@@ -278,6 +283,14 @@ def flags_of(command: str) -> list[str]:
     """Returns the options of a command, such as `--output`."""
     groups = [each if isinstance(each, list) else [each] for each in COMMANDS[command][1]]
     return ["--help", "--verbose", *(name for group in groups for name, _ in group if name.startswith("--"))]
+
+
+def beam_flags() -> list[str]:
+    """Returns the options that Beam's source declares: importing it takes a second."""
+    spec = find_spec("apache_beam")
+    folder = os.path.dirname(str(spec and spec.origin))
+    with open(os.path.join(folder, "options", "pipeline_options.py"), encoding="utf-8") as source:
+        return re.findall(r"""["'](--[\w-]+)["']""", source.read())
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

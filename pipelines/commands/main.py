@@ -19,8 +19,8 @@ from typing import Any
 
 from ...metrics.common.text import nearest
 from ...transforms.process import quiet_root_logger
-from ..config.errors import UsageError, as_usage_error
-from .arguments import COMMANDS, configuration_of, flags_of, parser
+from ..config.errors import UsageError, as_usage_error, unknown_option
+from .arguments import COMMANDS, beam_flags, configuration_of, flags_of, parser
 from .messages import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, say, show_log, signals, stop_output
 
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
@@ -60,6 +60,11 @@ def _run(arguments: list[str]) -> int:
     # A command with such a file first removes that of an earlier run, even if it fails.
     if takes_config and not any(getattr(parsed, name, None) for name in ("junit", "markdown")):
         configuration_of(parsed)
+    # Text with a blank may be the value of an option.
+    flags = [each for each in rest if each.startswith("--") and " " not in each]
+    known = beam_flags() if flags else []
+    for unknown in (each for each in flags if each.partition("=")[0] not in known):
+        raise unknown_option(unknown, flags_of(parsed.command), known)
     parsed.command_line = ["beamscore", *arguments]
     if rest or parsed.command not in RUN_NO_PIPELINE or any("://" in each for each in arguments):
         return _with_beam(parsed, rest, arguments)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...metrics.common.text import truncated
+from ...metrics.common.text import ALIKE, nearest, truncated
 from ...metrics.registry import BrokenBenchmark
 from ...transforms.io.storage import reason_of
 from ...transforms.records import InputProblem, printable
@@ -54,6 +54,13 @@ def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         raise UsageError(f"{output}: cannot be written: {reason_of(error)}{hint}") from error
+
+
+def unknown_option(argument: str, ours: Iterable[str], beam: Iterable[str]) -> UsageError:
+    """Returns the error of an argument that is none of `ours`, the options of the command, nor of those of Beam."""
+    given = argument.partition("=")[0]
+    hint = nearest(given, ours, ALIKE) or nearest(given, {*beam, *ours} - {given})
+    return UsageError(f"{argument}: neither beamscore nor Beam knows this option{hint}")
 
 
 def not_positive(value: Any) -> str:

@@ -125,6 +125,18 @@ class Configuration:
                 del shared[name]
         return {**shared, **options}
 
+    def check_sides(self, predictions: bool = True) -> None:
+        """Raises UsageError if there is no ground truth, or no predictions where they are needed."""
+        for side, option in (("ground_truth", "--ground-truth GLOB"), ("predictions", "--predictions [NAME=]GLOB")):
+            if not getattr(self.settings, side) and (predictions or side == GROUND_TRUTH_FIELDS):
+                raise UsageError(f"{side}: missing; give {option}, or {side} in the configuration")
+
+    def output(self) -> str:
+        """Returns the folder of the result; raises UsageError if there is none."""
+        if not self.settings.output:
+            raise UsageError("output: missing; give --output DIR, or output in the configuration")
+        return self.settings.output
+
     def fields_of(self, system: str | None) -> FieldMap:
         """Returns the paths of the fields in the records of a system; None is the ground truth."""
         sides, unscored = self.settings.fields, frozenset[str]()

@@ -18,7 +18,7 @@ from ...transforms.io.readers import NAMES_LISTED, RecordLimits, known_fields, r
 from ...transforms.pictures import folder_problem
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords, checked_record
 from ...transforms.records import GROUND_TRUTH, InputProblem, RecordEncoder
-from ..config.errors import UsageError, as_input_errors
+from ..config.errors import as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
 from ..runners import launch
 from ..runners.reachable import check_reachable
@@ -80,11 +80,8 @@ def find_inputs(
     predictions: whether the run needs any. whole: whether it needs the records with all their columns. Raises
     UsageError if an input is missing or lacks a column.
     """
+    configuration.check_sides(predictions)
     settings = configuration.settings
-    if not settings.ground_truth:
-        raise UsageError("ground_truth: missing; give --ground-truth GLOB, or ground_truth in the configuration")
-    if predictions and not settings.predictions:
-        raise UsageError("predictions: missing; give --predictions [NAME=]GLOB, or predictions in the configuration")
     systems = settings.predictions if predictions else {}
     check_reachable([*settings.ground_truth, *(glob for globs in systems.values() for glob in globs)])
     with as_input_errors():

@@ -19,7 +19,7 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 
-from ...metrics.common.text import ALIKE, nearest
+from ...metrics.common.text import nearest
 from ...transforms.beam_internals import (
     file_system_options_restored,
     local_runner,
@@ -31,7 +31,7 @@ from ...transforms.beam_internals import (
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
 from ...transforms.io.storage import reason_of
 from ...transforms.process import one_blas_thread, quiet_root_logger, temporary_folder
-from ..config.errors import UsageError, as_input_errors
+from ..config.errors import UsageError, as_input_errors, unknown_option
 from .lifetime import remove_folder, stop_if_worker_ends, worker_command
 from .reachable import cancel_job, check_addresses, check_reachable
 
@@ -60,10 +60,7 @@ def beam_options(flags: Sequence[str], ours: Sequence[str] = ()) -> PipelineOpti
     except (argparse.ArgumentError, SystemExit) as error:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown:
-        given = unknown[0].partition("=")[0]
-        known = [name for name in (*option_names(parser), *ours) if name != given]
-        hint = nearest(given, ours, ALIKE) or nearest(given, known)
-        raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
+        raise unknown_option(unknown[0], ours, option_names(parser))
     options = PipelineOptions(list(flags))
     _name_runner(options.view_as(StandardOptions))
     setup = options.view_as(SetupOptions)

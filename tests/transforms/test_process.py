@@ -14,6 +14,7 @@ from apache_beam.io.aws.clients.s3 import boto3_client, messages
 from apache_beam.options.pipeline_options import PipelineOptions
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from beamscore.pipelines.commands.arguments import beam_flags
 from beamscore.transforms import beam_internals
 from beamscore.transforms.process import faults_end_the_bundle, gc_paused, one_blas_thread
 from beamscore.transforms.records import InputProblem
@@ -73,6 +74,8 @@ def test_each_option_of_beam_is_known_once_and_reaches_the_workers() -> None:
     assert parser.parse_known_args(["--direct_num_work=2"])[1] == ["--direct_num_work=2"]
     assert {"--runner", "--flink_master", "--region", "--direct_num_workers", "--job_endpoint"} <= set(names)
     assert len(names) == len(set(names))
+    # The command line looks them up without importing Beam, but for those of Beam YAML.
+    assert set(names) - {"--yaml_experimental_features"} <= set(beam_flags())
     runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]), None)
     assert "mine" in str(runner._provision_info.provision_info.pipeline_options)
 

@@ -224,6 +224,8 @@ def imported_by(all_arguments: Iterable[Sequence[str]], *packages: str) -> list[
 WRONG = (
     "no-such-command", "evaluate", "evaluate chart stray", "evaluate chart --set no-such-key=1",
     "draw chart --output x.svg --set slices", "benchmarks no-such-benchmark", "export run --to nowhere",
+    "evaluate chart --ground-truth t --output o", "evaluate chart --ground-truth t --predictions p",
+    "evaluate chart --ground-truth t --predictions p --output o --replicats 5", "history . --sytem=x",
 )  # fmt: skip
 
 
