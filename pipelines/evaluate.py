@@ -25,14 +25,13 @@ from ..transforms.io.storage import prepare_output
 from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_picked
 from ..transforms.process import faults_end_the_bundle
 from ..transforms.publish import (
-    CountCauses,
     Owned,
     Publish,
     SampleWriter,
     StageBundles,
     StagedFolder,
+    WriteQuarantine,
     encode_json,
-    quarantine_line,
 )
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
@@ -150,12 +149,9 @@ class PublishRun(beam.PTransform):
             "slices": outputs.slices,
             "outcomes": outputs.outcomes,
             "worst": picked.listed,
-            "causes": outputs.quarantine | "Causes" >> CountCauses(),
+            **(outputs.quarantine | "Quarantine" >> WriteQuarantine(quarantine)),
             "samples_files": outputs.samples
             | "WriteSamples" >> beam.ParDo(StageBundles(rows, ".parquet", open_rows, file_s)).with_output_types(str),
-            "quarantine_files": outputs.quarantine
-            | "Lines" >> beam.Map(quarantine_line).with_output_types(bytes)
-            | "WriteQuarantine" >> beam.ParDo(StageBundles(quarantine, ".jsonl")).with_output_types(str),
         }
         if plan.page:
             draw = DrawCards(benchmark, configuration.settings.pictures)

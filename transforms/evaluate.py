@@ -34,14 +34,14 @@ class Evaluated(NamedTuple):
     """The result of an evaluation as collections.
 
     samples: lists of ScoredSample. slices: ComputedSlice, one for each system and slice. outcomes: pairs (side, Sums),
-    one for each side that has records. quarantine: Quarantined. batches: pairs (list of PairedSample, list of
-    ScoredSample), the samples with the records behind them.
+    one for each side that has records. quarantine: several of Quarantined, as a local runner holds in memory whatever
+    is flattened. batches: pairs (list of PairedSample, list of ScoredSample), the samples with the records behind them.
     """
 
     samples: beam.PCollection
     slices: beam.PCollection
     outcomes: beam.PCollection
-    quarantine: beam.PCollection
+    quarantine: tuple[beam.PCollection, ...]
     batches: beam.PCollection
 
 
@@ -79,7 +79,7 @@ class EvaluateRecords(beam.PTransform):
             | "AllOutcomes" >> beam.Flatten()
             | "Outcomes" >> beam.CombinePerKey(merge_sums)
         )
-        quarantine = (read["quarantine"], paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
+        quarantine = (read["quarantine"], paired.quarantine, scored.quarantine)
         return Evaluated(scored.samples, slices, outcomes, quarantine, scored.batches)
 
 

@@ -7,6 +7,7 @@ import functools
 import json
 import posixpath
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -14,6 +15,8 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import msgspec
 import pyarrow.parquet as pq
+from apache_beam import typehints
+from apache_beam.pvalue import TaggedOutput
 
 from .blocks import at_end
 from .io.publication import Layout, LostClaim, beat_from_worker, publish, run_folder
@@ -73,6 +76,10 @@ def quarantine_line(entry: Quarantined) -> bytes:
     return msgspec.json.encode(entry) + b"\n"
 
 
+GROUPED = typehints.Tuple[typehints.Tuple[str, str, str, str], CauseCount]
+"""The type of pairs (group, CauseCount)."""
+
+
 class CountCauses(beam.PTransform):
     """Input: Quarantined. Output: CauseCount, one for each group."""
 
@@ -80,7 +87,7 @@ class CountCauses(beam.PTransform):
         """Counts by cause."""
         return (
             entries
-            | "ByCause" >> beam.Map(by_cause).with_output_types(tuple[tuple[str, str, str, str], CauseCount])
+            | "ByCause" >> beam.Map(by_cause).with_output_types(GROUPED)
             | "Count" >> beam.CombinePerKey(merge_causes)
             | "Counts" >> beam.Values()
         )
@@ -101,7 +108,8 @@ class Publish(beam.PTransform):
 
     A run that has lost its claim on the output in the meantime ends without a result.
 
-    parts: named collections; FOLDER_files holds the names of the staged files of each folder of the layout.
+    parts: named collections; those that begin with FOLDER_files hold the names of the staged files of a folder of the
+    layout.
     make: from {name: list of elements} to {file name: content}. owned: makes the run the owner of the output while it
     publishes; by default it is the owner already.
     """
@@ -133,7 +141,10 @@ class Publish(beam.PTransform):
     def _publish(self, _: None, **parts: list[Any]) -> bool:
         with self._owned():
             files = self._make(parts)
-            staged = {folder: parts[f"{folder}_files"] for folder in self._layout.folders}
+            staged = {
+                folder: [file for name, part in parts.items() if name.startswith(f"{folder}_files") for file in part]
+                for folder in self._layout.folders
+            }
             try:
                 publish(self._output, self._run_id, self._layout, files, staged)
             except LostClaim:
@@ -243,3 +254,52 @@ class StageBundles(beam.DoFn):
         self._stream = self._folder.create(self._name)
         self._writer = self._open_writer(self._stream) if self._open_writer else self._stream
         return self._writer
+
+
+class StageQuarantine(StageBundles):
+    """Writes the entries of each bundle as lines, see StageBundles, and counts them by cause.
+
+    From Quarantined to names of files. Other output, by tag: `causes`, pairs (group, CauseCount).
+    """
+
+    def __init__(self, folder: StagedFolder) -> None:
+        super().__init__(folder, ".jsonl")
+
+    def start_bundle(self) -> None:
+        """Starts without a file and with no counts."""
+        super().start_bundle()
+        self._counts: defaultdict[tuple[str, str, str, str], CauseCount] = defaultdict(CauseCount)
+
+    def process(self, entry: Quarantined) -> None:
+        """Writes and counts an entry."""
+        super().process(quarantine_line(entry))
+        group, count = by_cause(entry)
+        self._counts[group] = self._counts[group].merge(count)
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Yields the names of the files, and the counts."""
+        yield from super().finish_bundle()
+        yield from at_end(TaggedOutput("causes", each) for each in self._counts.items())
+
+
+class WriteQuarantine(beam.PTransform):
+    """Writes entries to a staged folder, and counts them.
+
+    Input: collections of Quarantined. Output, by name: `quarantine_files0` and so on, the names of the files of each;
+    `causes`, CauseCount, one for each group.
+    """
+
+    def __init__(self, folder: StagedFolder) -> None:
+        super().__init__()
+        self._stage = beam.ParDo(StageQuarantine(folder)).with_outputs("causes", main="files")
+
+    def expand(self, entries: tuple[beam.PCollection, ...]) -> dict[str, beam.PCollection]:
+        """Flattens counts, not entries: a local runner holds in memory whatever is flattened."""
+        parts, counts = dict[str, beam.PCollection](), []
+        for number, each in enumerate(entries):
+            staged = each | f"Write{number}" >> self._stage
+            staged.causes.element_type = GROUPED
+            counts.append(staged.causes)
+            parts[f"quarantine_files{number}"] = staged.files
+        causes = counts | beam.Flatten() | "Count" >> beam.CombinePerKey(merge_causes) | "Counts" >> beam.Values()
+        return {**parts, "causes": causes}

@@ -262,13 +262,14 @@ def _published(is_published: bool, plan: EvaluationPlan) -> None:
 def _rows(evaluated: Evaluated, inputs: Inputs) -> Evaluation:
     """Returns the rows of a result; the totals, which fit into memory, are gathered for rows that need all of them."""
     slices, outcomes = beam.pvalue.AsList(evaluated.slices), beam.pvalue.AsDict(evaluated.outcomes)
-    causes = beam.pvalue.AsList(evaluated.quarantine | "Causes" >> CountCauses())
+    quarantine = evaluated.quarantine | "AllQuarantined" >> beam.Flatten()
+    causes = beam.pvalue.AsList(quarantine | "Causes" >> CountCauses())
     start = evaluated.slices.pipeline | "Start" >> beam.Create([None])
     totals = start | "Gather" >> beam.Map(_gathered, inputs, slices, outcomes, causes)
     return Evaluation(
         totals | "Metrics" >> beam.FlatMap(_metric_rows).with_output_types(METRIC_ROW),
         evaluated.samples | "Samples" >> beam.FlatMap(_sample_rows, inputs.systems).with_output_types(SAMPLE_ROW),
-        evaluated.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
+        quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
         totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
         totals | "Sums" >> beam.Map(lambda run: encode_json(run.sums.document())).with_output_types(bytes),
     )

@@ -92,7 +92,7 @@ def hand_over(
 def write_records(
     parsed: argparse.Namespace,
     options: PipelineOptions,
-    build: Callable[[beam.Pipeline], tuple[beam.PCollection, beam.PCollection]],
+    build: Callable[[beam.Pipeline], tuple[beam.PCollection, tuple[beam.PCollection, ...]]],
     inputs: Collection[str],
     columns: Columns,
     nothing: str = "",
@@ -121,7 +121,7 @@ def write_records(
     def build_all(pipeline: beam.Pipeline) -> None:
         records, lines = build(pipeline)
         write.folder = rejected.folder = launch.block_folder(pipeline)
-        _ = records | "Count" >> beam.Map(_counted) | "Write" >> write
+        _ = (records | "Count" >> beam.Map(_counted),) | "Write" >> write
         _ = lines | "WriteRejected" >> rejected
 
     if launch.is_detached(options):

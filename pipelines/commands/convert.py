@@ -90,7 +90,7 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
 
 def build_conversion(
     pipeline: beam.Pipeline, converter: Converter, files: list[RoleFile]
-) -> tuple[beam.PCollection, beam.PCollection]:
+) -> tuple[beam.PCollection, tuple[beam.PCollection, ...]]:
     """Wires the pipeline; returns the converted records, and lines on sources that cannot be read."""
     folder, buckets = launch.block_folder(pipeline), buckets_for(sum(file.size for file in files))
     parts = (
@@ -105,7 +105,7 @@ def build_conversion(
         | "ByBucket" >> beam.GroupByKey()
         | "Build" >> beam.FlatMap(build_records, converter, needed).with_outputs("rejected", main="records")
     )
-    return records.records, (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten()
+    return records.records, (parts.rejected, records.rejected)
 
 
 _PARTS = msgspec.msgpack.Decoder(Part)

@@ -122,7 +122,7 @@ class SelectedRows(RowSource):
 
 def build_selection(
     pipeline: beam.Pipeline, inputs: Inputs, selection: SelectedRows
-) -> tuple[beam.PCollection, beam.PCollection]:
+) -> tuple[beam.PCollection, tuple[beam.PCollection, ...]]:
     """Wires the pipeline: the rows of the run are filtered, then paired with the records that they came from.
 
     The rows are paired as one more side of the samples.
@@ -134,7 +134,7 @@ def build_selection(
     paired = sides | "Sides" >> beam.Flatten() | "Pair" >> pair
     _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
     selected = paired.batches | "Selected" >> beam.FlatMap(_joined, configuration.benchmark, repeats)
-    return selected, pipeline | "NoneRejected" >> beam.Create([])
+    return selected, (pipeline | "NoneRejected" >> beam.Create([]),)
 
 
 ROWS = "rows of the run"

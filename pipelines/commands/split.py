@@ -105,13 +105,15 @@ def folds(count: int) -> dict[str, Fraction]:
     return {str(number): Fraction(1, count) for number in range(count)}
 
 
-def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tuple[beam.PCollection, beam.PCollection]:
+def build_split(
+    pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan
+) -> tuple[beam.PCollection, tuple[beam.PCollection, ...]]:
     """Wires the pipeline: read, deduplicate, draw; returns the records, and lines on those that cannot be split."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
     split = paired.batches | "Draw" >> beam.FlatMap(with_split, plan).with_outputs("quarantine", main="records")
-    entries = (read.quarantine, paired.quarantine, split.quarantine) | "AllQuarantined" >> beam.Flatten()
-    return split.records, entries | "Lines" >> beam.Map(_rejected_line)
+    entries = enumerate((read.quarantine, paired.quarantine, split.quarantine))
+    return split.records, tuple(each | f"Lines{number}" >> beam.Map(_rejected_line) for number, each in entries)
 
 
 def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[str, bytes] | TaggedOutput]:

@@ -22,6 +22,7 @@ from apache_beam.runners.pipeline_context import PipelineContext
 
 import beamscore
 from beamscore.metrics.registry import benchmark_names
+from beamscore.pipelines.commands.main import main
 from beamscore.pipelines.runners import dataflow_template
 from tests.memory_files import ObjectStore
 from tests.pipelines.runners.test_dataflow_template import IMAGE, JOB
@@ -120,6 +121,20 @@ def test_keys_are_coded_one_way_and_workers_run_the_image(submitted: list[Any]) 
         assert protos.DockerPayload.FromString(environment.payload).container_image == IMAGE
         roles = [protos.ArtifactStagingToRolePayload.FromString(each.role_payload) for each in environment.dependencies]
         assert [role.staged_name for role in roles] in ([], ["submission_environment_dependencies.txt"])
+
+
+def test_only_counts_names_of_files_and_blocks_are_flattened(submitted: list[Any]) -> None:
+    """A local runner holds in memory what is."""
+    graph_of(submitted)
+    for command, option in (("split", "--ground-truth"), ("convert", "--input")):
+        line = (command, "chart", f"{option}=mem://bucket/predictions.jsonl", "--output=mem://bucket/o.jsonl")
+        assert main([*line, *JOB]) == 130
+    for graph in submitted:
+        for step in graph.components.transforms.values():
+            if step.spec.urn == "beam:transform:flatten:v1" and len(step.inputs) > 1:
+                for source in step.inputs.values():
+                    name = graph.components.pcollections[source].unique_name
+                    assert re.search(r"\)\.outcomes$|\(StageQuarantine\)|/Blocks\d\.|/Start/", name)
 
 
 def test_ten_thousand_files_fit_in_a_graph(submitted: list[Any]) -> None:

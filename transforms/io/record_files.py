@@ -105,7 +105,7 @@ class WriteRecords(beam.PTransform):
     A Parquet file has the columns that any record has. A column of text, integers, other numbers or booleans has that
     type; any other has Parquet's JSON type. columns: the kinds of some of them that are known beforehand.
 
-    Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
+    Input: collections of pairs (key, JSON object as bytes); the key of a record is its sample_id.
 
     only_if_any: writes no file if there are no records, and removes an existing one. nothing: what it raises then as
     InputProblem, if it is not empty. folder: for the blocks in which records are shuffled.
@@ -121,19 +121,21 @@ class WriteRecords(beam.PTransform):
         self.folder = IN_PIPELINE
         self.path = path
 
-    def expand(self, records: beam.PCollection) -> beam.PCollection:
-        """Writes the file whole, or not at all; returns the path, also of a file that `only_if_any` leaves out."""
-        empty = records.pipeline | "Start" >> beam.Create([(0, None)])
-        blocks = (
-            records
-            | "Key" >> beam.MapTuple(lambda key, line: (key.encode("utf-8", "surrogatepass"), line))
-            | "Blocks" >> beam.ParDo(ToBlocks(1, self.folder))
-        )
-        gathered = (empty, blocks) | "Together" >> beam.Flatten() | "Gather" >> beam.GroupByKey() | beam.Values()
+    def expand(self, records: tuple[beam.PCollection, ...]) -> beam.PCollection:
+        """Writes the file whole, or not at all; returns the path, also of a file that `only_if_any` leaves out.
+
+        Blocks are flattened, not records: a local runner holds in memory whatever it flattens.
+        """
+        parts = [records[0].pipeline | "Start" >> beam.Create([(0, None)])]
+        for number, each in enumerate(records):
+            keyed = each | f"Key{number}" >> beam.MapTuple(_keyed)
+            parts.append(keyed | f"Blocks{number}" >> beam.ParDo(ToBlocks(1, self.folder)))
+        gathered = parts | "Together" >> beam.Flatten() | "Gather" >> beam.GroupByKey() | beam.Values()
         if not self.path.endswith(".parquet"):
             return gathered | "Write" >> beam.Map(self._write, None)
         columns = (
             records
+            | "Each" >> beam.Flatten()
             | "Kinds" >> beam.MapTuple(lambda _, line: kinds_of(line))
             | "Columns" >> beam.CombineGlobally(merged_columns)
         )
@@ -166,11 +168,21 @@ class WriteRecords(beam.PTransform):
         if os.path.isdir(self.path):
             raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
         prepare_output(posixpath.dirname(self.path) or ".")
+        # A name that is too long is refused before any work, not by whichever file is written first.
+        with output_problems(self.path):
+            self._delete_part()
 
     def remove_leftovers(self) -> None:
         """Removes the partial file that an interrupted run left of this output, if it can."""
         with suppress(OSError):
-            delete_files([f"{self.path}.{self._run_id}{PART}"])
+            self._delete_part()
+
+    def _delete_part(self) -> None:
+        delete_files([f"{self.path}.{self._run_id}{PART}"])
+
+
+def _keyed(key: str, line: bytes) -> KeyedRecord:
+    return key.encode("utf-8", "surrogatepass"), line
 
 
 def known_columns(*kinds: type[msgspec.Struct]) -> Columns:

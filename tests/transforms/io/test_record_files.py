@@ -23,7 +23,7 @@ RECORDS = [{"sample_id": f"s{number:02}", "x": number} for number in range(20)]
 
 def write_all(output: WriteRecords, records: list[Any]) -> None:
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        _ = pipeline | beam.Create([record_files.encoded(record) for record in records]) | output
+        _ = (pipeline | beam.Create([record_files.encoded(record) for record in records]),) | output
 
 
 def test_rows_stand_in_order_whatever_their_order_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
