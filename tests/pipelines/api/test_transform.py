@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from unittest.mock import Mock
 
 import apache_beam as beam
+import fastavro
 import msgspec
 import numpy as np
 import pyarrow as pa
@@ -34,7 +35,7 @@ from tests.transforms.test_read import content_hash
 
 ROOT = Path(__file__).parents[3]
 CORPORA = ROOT / "tests" / "corpora"
-PROGRAM, PRINTED, JSON_LINES, BIGQUERY = blocks(ROOT / "docs" / "how-to" / "embed.md")
+PROGRAM, PRINTED, JSON_LINES, BIGQUERY, AVRO = blocks(ROOT / "docs" / "how-to" / "embed.md")
 COLLECTED: defaultdict[str, list[Any]] = defaultdict(list)
 REPLICATES = 5
 PATHS = ("ground_truth", "predictions")
@@ -345,8 +346,9 @@ def test_of_json_lines_as_a_source_the_broken_ones_are_rejected() -> None:
     assert [row.status for row in COLLECTED["samples"]] == ["scored"]
 
 
-def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bigquery_and_avro_are_sources_that_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a warehouse, the rows are those that its client yields: mappings, with JSON as text."""
+    monkeypatch.chdir(tmp_path)
     rows = [{"sample_id": "a", "task1": '{"output": {"chart_type": "Line"}}', "source": None}]
     read = Mock(return_value=beam.Create(rows))
     monkeypatch.setattr(beam.io, "ReadFromBigQuery", read)
@@ -359,6 +361,16 @@ def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert COLLECTED["rejected"] == []
     (row,) = COLLECTED["samples"]
     assert (row.status, row.slices) == ("scored", ["source=null"])
+    os.mkdir("avro")
+    fields = [{"name": "sample_id", "type": "string"}, {"name": "task1", "type": "string"}]
+    for side in ("truths", "predictions"):
+        with open(f"avro/{side}-1.avro", "wb") as file:
+            fastavro.writer(file, {"type": "record", "name": "r", "fields": fields}, rows)
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        scope["pipeline"] = pipeline
+        exec(AVRO, scope)
+        collect(scope["result"])
+    assert [row.metrics["score"] for row in COLLECTED["samples"]] == [1]
 
 
 @pytest.mark.parametrize(
