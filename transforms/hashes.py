@@ -24,7 +24,8 @@ def record_hash(record: msgspec.Struct | None) -> str | None:
     """Returns the 128-bit BLAKE2b of a typed record, written as canonical JSON, in hex.
 
     None without a record, or if it cannot be written as JSON again. It does not depend on the format of the file, the
-    order of the keys, or columns that the type does not have.
+    order of the keys, or columns that the type does not have. What may be any JSON, or an integer or a float, is made
+    alike by the type: see metrics.common.plain.
     """
     with contextlib.suppress(TypeError, ValueError, OverflowError, RecursionError):
         return None if record is None else digest(_ENCODER.encode(record)).hex()

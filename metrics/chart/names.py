@@ -84,7 +84,7 @@ def compared_labels(values: Iterable[Scalar], protocol: Protocol) -> list[str]:
 
 
 def label(value: Scalar) -> str:
-    """Returns a name or label as text, a number as an id is written (2011.0 as 2011); none is the empty text."""
+    """Returns a name or label of a record as text, a number as an id is written; none is the empty text."""
     return identifier_text(value) or ""
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..common.boxes import Corners
+from ..common.plain import set_plain
 from ..common.wrong_names import wrong_names
 
 Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
@@ -69,7 +70,19 @@ class ChartClass(Struct, frozen=True, gc=False):
     chart_type: str | None = None
 
 
-class TextBlock(Struct, frozen=True, gc=False):
+class Identified:
+    """What has an id: 7.0 is 7."""
+
+    __slots__ = ()
+    id: Identifier
+
+    def __post_init__(self) -> None:
+        """Sets the id in its plain form."""
+        if type(self.id) is float:
+            set_plain(self, "id")
+
+
+class TextBlock(Identified, Struct, frozen=True, gc=False):
     """A block of text; its id links it to roles, ticks and legend pairs."""
 
     bb: Box
@@ -84,7 +97,7 @@ class TextBlocks(Struct, frozen=True):
     text_blocks: list[TextBlock] | None = None
 
 
-class TextRole(Struct, frozen=True, gc=False):
+class TextRole(Identified, Struct, frozen=True, gc=False):
     """The role of the text block `id`."""
 
     id: Identifier = None
@@ -105,8 +118,13 @@ class PredictedTextRoles(Struct, frozen=True):
     text_roles: list[TextRole] | None = None
     text_blocks: Any = None
 
+    def __post_init__(self) -> None:
+        """Sets the blocks in their plain form."""
+        if self.text_blocks is not None:
+            set_plain(self, "text_blocks")
 
-class Tick(Struct, frozen=True, gc=False):
+
+class Tick(Identified, Struct, frozen=True, gc=False):
     """A tick mark, and the id of the text block that is its label."""
 
     tick_pt: Point
@@ -131,7 +149,7 @@ class AxisAnalysis(Struct, frozen=True):
     axes: Axes | None = None
 
 
-class LegendPair(Struct, frozen=True, gc=False):
+class LegendPair(Identified, Struct, frozen=True, gc=False):
     """The box of the graphical sample that the legend label `id` stands beside."""
 
     bb: Box
@@ -159,6 +177,10 @@ class BoxPlot(Struct, Generic[LineT], frozen=True, gc=False):
     min: LineT | None = None
     median: LineT | None = None
     third_quartile: LineT | None = None
+
+    def __post_init__(self) -> None:
+        """Sets the numbers in their plain form."""
+        set_plain(self, *self.__struct_fields__)
 
 
 BOX_PLOT_LINES = BoxPlot.__struct_fields__
@@ -201,6 +223,11 @@ class DataPoint(Struct, frozen=True, gc=False):
     x: Scalar = None
     y: Scalar = None
 
+    def __post_init__(self) -> None:
+        """Sets the numbers in their plain form."""
+        if (type(self.x) is float and self.x.is_integer()) or (type(self.y) is float and self.y.is_integer()):
+            set_plain(self, "x", "y")
+
 
 @wrong_names({"name": ("label", "series_name")})
 class DataSeries(Struct, frozen=True):
@@ -208,6 +235,11 @@ class DataSeries(Struct, frozen=True):
 
     name: Scalar = None
     data: list[DataPoint] | BoxPlot[Scalar] | None = None
+
+    def __post_init__(self) -> None:
+        """Sets the name in its plain form."""
+        if type(self.name) is float:
+            set_plain(self, "name")
 
 
 @wrong_names({"visual elements": ("visual_elements",), "data series": ("data_series",)})
@@ -300,12 +332,8 @@ def series_of(task: Task[ChartData] | None) -> list[DataSeries] | None:
 
 
 def identifier_text(identifier: Identifier) -> str | None:
-    """Returns an id, name or label as text, so that 5, 5.0 and "5" are the same, and 0 and -0.0; None has no text."""
-    if isinstance(identifier, int):
-        return str(identifier)
-    if isinstance(identifier, float):
-        return str(int(identifier) if identifier.is_integer() else identifier)
-    return identifier
+    """Returns an id, name or label of a record as text, so that 5, 5.0 and "5" are the same; None has no text."""
+    return str(identifier) if isinstance(identifier, (int, float)) else identifier
 
 
 Protocol = Literal["published", "released"]

@@ -20,8 +20,7 @@ def wrong_names(
 ) -> Callable[[type[StructT]], type[StructT]]:
     """Returns a decorator of a record type: a member with a wrong name is refused if the field that is meant is absent.
 
-    Otherwise, or if it is null, the member has no part in the record. The record type has no `__post_init__`, as it
-    gets one.
+    Otherwise, or if it is null, the member has no part in the record. A `__post_init__` of the type is called first.
 
     Args:
         names: the wrong names that are refused, by the name of the field in a record, or of several that may be meant.
@@ -33,14 +32,15 @@ def wrong_names(
     holders = {wrong: f"wrong_name_{number}" for number, wrong in enumerate(meant)}
 
     def decorated(kind: type[StructT]) -> type[StructT]:
-        if hasattr(kind, "__post_init__"):
-            raise TypeError(f"{kind.__name__} has a __post_init__, which wrong_names would replace")
+        own = getattr(kind, "__post_init__", None)
         # A chart may have thousands of points, nearly all without a wrong name.
         read = attrgetter(*holders.values())
         none_given = (UNSET,) * len(holders) if len(holders) > 1 else UNSET
         attributes = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
 
         def refuse(record: msgspec.Struct) -> None:
+            if own is not None:
+                own(record)
             if read(record) == none_given:
                 return
             given = [wrong for wrong, holder in holders.items() if getattr(record, holder) is not UNSET]

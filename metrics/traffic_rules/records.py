@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ..common.plain import set_plain
 from ..common.wrong_names import wrong_names
 
 Name = str | int
@@ -17,8 +18,19 @@ _of_the_data_set = wrong_names(
 )
 
 
+class HasProperties:
+    """What has properties: null is absent, and 60.0 is 60."""
+
+    __slots__ = ()
+    properties: dict[str, Any] | None
+
+    def __post_init__(self) -> None:
+        """Sets the properties in their plain form."""
+        set_plain(self, "properties")
+
+
 @_of_the_data_set
-class TrueRule(msgspec.Struct, frozen=True):
+class TrueRule(HasProperties, msgspec.Struct, frozen=True):
     """One rule of a sign: its properties, and the centerlines of the lanes to which it applies."""
 
     id: Name
@@ -27,7 +39,7 @@ class TrueRule(msgspec.Struct, frozen=True):
 
 
 @_of_the_data_set
-class PredictedRule(msgspec.Struct, frozen=True):
+class PredictedRule(HasProperties, msgspec.Struct, frozen=True):
     """One predicted rule; `matches` is the id of the corresponding ground-truth rule."""
 
     properties: dict[str, Any] | None = None

@@ -124,7 +124,7 @@ def _counted(values: Mapping[str, Any], ignored: Collection[str]) -> dict[str, A
     counted: dict[str, Any] = {}
     for key in sorted(values):
         name = normalized(key)
-        if values[key] is None or name in ignored:
+        if name in ignored:
             continue
         if name in counted:
             raise NotComparable(f"{_shown(name)} occurs twice, in two forms of Unicode")

@@ -13,6 +13,7 @@ from unicodeit.data import SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.classes import class_of
 from beamscore.metrics.chart.names import compared_labels, numbers, read_text, without_latex
+from beamscore.metrics.chart.records import DataPoint
 from beamscore.metrics.common.boxes import Corners, area, bounding_box, box_iou, shared_area
 from beamscore.metrics.common.text import character_error_rate
 from tests.laws import tries
@@ -60,7 +61,7 @@ def test_numbers_and_labels() -> None:
     none = ("", "nan", "-inf", "1e999", 1e101, -1e101, 10**101, "12,5", "5 %", None, 10**400, "9" * 100_000)
     held: dict[Any, float] = {"12.5": 12.5, " -3 ": -3, "1e3": 1000, 7: 7, **dict.fromkeys(none, math.nan)}
     assert numbers([*held]) == pytest.approx([*held.values()], rel=0, nan_ok=True)
-    values = ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)
+    values = [DataPoint(each).x for each in ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)]
     expected = ["a", "2011", "2011", "2011.0", "1.5", "0", "10000000000000000000000", "nan", ""]
     assert compared_labels(values, "published") == compared_labels(values, "released") == expected
 
