@@ -115,7 +115,7 @@ class BootstrapSums:
         self.bootstrap = bootstrap
         self._pending: list[tuple[int, Mapping[str, float]]] = []
         rows = bootstrap.replicates + 1
-        self._table = SumTable.of([Sums()] * rows) if table is None else table
+        self._table = SumTable((), *np.zeros((2, 0, rows), dtype=np.int64)) if table is None else table
         if len(self._table) != rows:
             raise ValueError(f"a table of {len(self._table)} rows where {rows} are due")
 
