@@ -155,7 +155,8 @@ class Publish(beam.PTransform):
 
 def encode_json(document: Any) -> bytes:
     """Returns a JSON document for people and programs: indented, keys as given, no NaN."""
-    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    # The standard library takes four times as long to indent.
+    return msgspec.json.format(json.dumps(document, ensure_ascii=False, allow_nan=False).encode(), indent=1) + b"\n"
 
 
 Writer = Any

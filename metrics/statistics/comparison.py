@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -27,9 +27,9 @@ import numpy as np
 from ..benchmark import AnyBenchmark
 from ..registry import BrokenBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
-from .measured import measure, slices_with_value, spec_or_undeclared
+from .measured import Measured, measure_slices, slices_with_value, spec_or_undeclared, values_of_tables
 from .paired import PairedDifference, paired_differences, units_needed
-from .sum_table import FloatArray, SumTable, values_at, values_of_rows
+from .sum_table import FloatArray, SumTable, values_at
 from .sums import UNITS_PER_ONE, Sums
 
 SwapVerdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
@@ -127,6 +127,23 @@ class ComparedMetric(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class SlicePair:
+    """The samples of a slice that both systems scored.
+
+    samples: how many. systems: for each of them, the sums of the slice in the first row, and those of each replicate
+    below. changes: for each swap, in its row, the sum of candidate - baseline over the swapped units. differing: for
+    each metric, how many samples and how many units differ in it; units are counted only up to the number that a test
+    needs.
+    """
+
+    label: str
+    samples: int
+    systems: tuple[SumTable, SumTable]
+    changes: SumTable
+    differing: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedSlice:
     """One slice of two systems.
 
@@ -140,56 +157,62 @@ class ComparedSlice:
     largest: FloatArray | None
 
 
-def compare_slice(
-    benchmark: AnyBenchmark,
-    label: str,
-    samples: int,
-    corpora: tuple[Sums, Sums],
-    systems: tuple[SumTable, SumTable],
-    changes: SumTable,
-    differing: Mapping[str, tuple[int, int]],
-    confidence: float,
-    clustered: bool,
-) -> ComparedSlice:
-    """Compares two systems over the samples of a slice that both scored.
+def compare_slices(
+    benchmark: AnyBenchmark, slices: Sequence[SlicePair], corpora: tuple[Sums, Sums], confidence: float, clustered: bool
+) -> Iterator[ComparedSlice]:
+    """Compares two systems in each slice; several at once take less time.
 
-    corpora: the sums of all samples of the baseline and of the candidate. systems: for each of them, the sums of the
-    slice in the first row, and those of each replicate below. changes: for each swap, in its row, the sum of
-    candidate - baseline over the swapped units. differing: for each metric, how many samples and how many units differ
-    in it; units are counted only up to the number that a test needs.
+    corpora: the sums of all samples of the baseline and of the candidate.
     """
-    before, after = (
-        measure(benchmark, corpus, sums, clustered).at_most(samples)
-        for corpus, sums in zip(corpora, systems, strict=True)
-    )
-    units = {name: count for name, (_, count) in differing.items()}
-    differences = paired_differences(benchmark, before, after, confidence, units)
-    firsts = [sums.row(0) for sums in systems]
-    swapped_first = _swapped(benchmark, firsts[0], changes, corpora[0])
-    swapped_second = _swapped(benchmark, firsts[1], -changes, corpora[1])
-    largest, none = np.zeros(len(changes)), np.full(len(changes), np.nan)
+    before, after = (_with_swaps(benchmark, slices, corpora[side], side, clustered) for side in (0, 1))
+    for each, *systems in zip(slices, before, after, strict=True):
+        yield _compare(benchmark, each, corpora, systems, confidence)
+
+
+def _with_swaps(
+    benchmark: AnyBenchmark, slices: Sequence[SlicePair], corpus: Sums, side: int, clustered: bool
+) -> Iterator[tuple[Measured, dict[str, FloatArray]]]:
+    """Returns the metrics of a system in each slice, and those of itself and in each swap [1 + swaps]."""
+    measured = measure_slices(benchmark, corpus, (each.systems[side] for each in slices), clustered)
+    return zip(measured, values_of_tables(benchmark, corpus, (_swapped(each, side) for each in slices)), strict=True)
+
+
+def _swapped(pair: SlicePair, side: int) -> SumTable:
+    """Returns the sums of a system, and below those in each swap, by what it changes in them."""
+    own = pair.systems[side].row(0)
+    # The first row decides which slices a mean over slices has.
+    return ((-pair.changes if side else pair.changes) + SumTable.of([own])).under(own)
+
+
+def _compare(
+    benchmark: AnyBenchmark,
+    pair: SlicePair,
+    corpora: tuple[Sums, Sums],
+    systems: Sequence[tuple[Measured, Mapping[str, FloatArray]]],
+    confidence: float,
+) -> ComparedSlice:
+    """Compares two systems, as `_with_swaps` measured them, in a slice."""
+    (before, swapped_first), (after, swapped_second) = systems
+    units = {name: count for name, (_, count) in pair.differing.items()}
+    measured = before.at_most(pair.samples), after.at_most(pair.samples)
+    differences = paired_differences(benchmark, *measured, confidence, units)
+    firsts = [sums.row(0) for sums in pair.systems]
+    largest, none = np.zeros(len(pair.changes)), np.full(1 + len(pair.changes), np.nan)
     metrics = {}
     for name, paired in differences.items():
         test, parts = None, spec_or_undeclared(type(benchmark), name).sliced
         if len({_slices_measured(benchmark, parts, *side) for side in zip(firsts, corpora, strict=True)}) > 1:
             paired = PairedDifference(paired.baseline, paired.candidate, None, None, None, paired.units, None)
         if paired.difference is not None:
-            swapped = swapped_second.get(name, none) - swapped_first.get(name, none)
-            count, unit_count = differing[name]
+            swapped = (swapped_second.get(name, none) - swapped_first.get(name, none))[1:]
+            count, unit_count = pair.differing[name]
             enough = unit_count >= units_needed(confidence)
             t, others = studentized(paired.difference, swapped)
             if enough:
                 largest = np.maximum(largest, others)
             test = SwapTest(swap_p(paired.difference, swapped), t, count, enough)
         metrics[name] = ComparedMetric(paired, test)
-    return ComparedSlice(label, samples, metrics, largest)
-
-
-def _swapped(benchmark: AnyBenchmark, own: Sums, changes: SumTable, corpus: Sums) -> dict[str, FloatArray]:
-    """Returns the metrics of a system in each swap [swaps], by what each changes in its sums."""
-    # Below the system itself: the first row decides which slices a mean over slices has.
-    rows = (changes + SumTable.of([own])).under(own)
-    return {name: values[1:] for name, values in values_of_rows(benchmark, rows, corpus).items()}
+    return ComparedSlice(pair.label, pair.samples, metrics, largest)
 
 
 def _slices_measured(

@@ -124,6 +124,19 @@ def measure_slices(
         yield from _measure_together(benchmark, corpus, tables, clustered)
 
 
+def values_of_tables(
+    benchmark: AnyBenchmark, corpus: Sums, tables: Iterable[SumTable]
+) -> Iterator[dict[str, FloatArray]]:
+    """Yields the metrics of each row of each table [R], of which many are computed in one call; see `measure_slices`.
+
+    NaN, or no such metric, if there is nothing to measure. All tables must have the same number of rows.
+    """
+    for group in _stackable(tables):
+        columns = values_of_rows(benchmark, SumTable.stacked(group), corpus)
+        for number in range(len(group)):
+            yield {name: column.reshape(len(group), -1)[number] for name, column in columns.items()}
+
+
 def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
     """Yields the slices in groups with at most half padding; a slice with sums of slices gets its own group.
 

@@ -11,7 +11,8 @@ import json
 import math
 import posixpath
 import tempfile
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
-from ...metrics.statistics.comparison import SWAPS, ComparedSlice, SwapWeights, compare_slice, dependencies
+from ...metrics.statistics.comparison import SWAPS, ComparedSlice, SlicePair, SwapWeights, compare_slices, dependencies
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, units_needed
 from ...metrics.statistics.sum_table import FloatArray, values_at
 from ...metrics.statistics.sums import Sums
@@ -53,6 +54,8 @@ from .common import hand_over, require_rows, run_and_publish
 from .messages import DONE, exit_code, warn
 
 MAX_SAMPLES = 1000
+COMPARED_TOGETHER = 8
+"""Slices per batch: the sums of both systems and of all swaps are in memory together."""
 LAYOUT = Layout((REPORT, PAGE, COMPARISON), ("changes",))
 
 
@@ -231,7 +234,8 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         compared.slices
         | "Slices" >> beam.GroupByKey()
         | "Merge" >> beam.Map(merged_sums, plan.compare)
-        | "Compare" >> beam.Map(compared_slice, plan.setting)
+        | "Together" >> beam.BatchElements(COMPARED_TOGETHER, COMPARED_TOGETHER, clock=time.perf_counter)
+        | "Compare" >> beam.FlatMap(compared_slices, plan.setting)
     )
     written = compared.changed | "Changes" >> WriteChanges(
         StagedFolder(output, run_id, "changes"), plan.compare.changes.most
@@ -261,21 +265,20 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
     _ = parts | "Publish" >> publish
 
 
-def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> ComparedSlice:
-    """Returns the comparison of a slice from the sums of its samples; item: its label and the sums."""
-    label, sums = item
-    differing = {name: sums.differing_in(number) for number, name in enumerate(setting.metrics)}
-    return compare_slice(
-        setting.benchmark,
-        label,
-        sums.samples,
-        setting.corpora,
-        (sums.baseline.table(), sums.candidate.table()),
-        sums.changes.table().below(),
-        differing,
-        setting.settings.bootstrap.confidence,
-        setting.settings.cluster is not None,
-    )
+def compared_slices(items: list[tuple[str, PairSums]], setting: ComparisonSetting) -> Iterator[ComparedSlice]:
+    """Yields the comparison of each slice from the sums of its samples; items: their labels and sums."""
+    pairs = [
+        SlicePair(
+            label,
+            sums.samples,
+            (sums.baseline.table(), sums.candidate.table()),
+            sums.changes.table().below(),
+            {name: sums.differing_in(number) for number, name in enumerate(setting.metrics)},
+        )
+        for label, sums in items
+    ]
+    confidence, clustered = setting.settings.bootstrap.confidence, setting.settings.cluster is not None
+    return compare_slices(setting.benchmark, pairs, setting.corpora, confidence, clustered)
 
 
 def largest_of_all(largest: Iterable[FloatArray | None]) -> FloatArray | None:

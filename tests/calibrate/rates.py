@@ -76,7 +76,8 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     changes = summed(swaps[1:], {name: after[name] - before[name] for name in before})
     corpora, clustered = (systems[0].row(0), systems[1].row(0)), case.clusters > 0
     samples = len(next(iter(before.values()))) * max(1, case.clusters)
-    result = comparison.compare_slice(benchmark, "", samples, corpora, systems, changes, counts, CONFIDENCE, clustered)
+    pair = comparison.SlicePair("", samples, systems, changes, counts)
+    (result,) = comparison.compare_slices(benchmark, [pair], corpora, CONFIDENCE, clustered)
     found = result.metrics.get(case.metric)
     if found is None or found.test is None or found.difference.error is None:
         return Shares()

@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import math
 import sys
 from collections.abc import Sequence
@@ -124,6 +125,8 @@ def test_tables_are_cut_and_no_row_is_lost(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_json_documents_are_for_people_and_programs() -> None:
     assert encode_json({"b": {"é": 0.1}, "a": None}).decode() == '{\n "b": {\n  "é": 0.1\n },\n "a": null\n}\n'
+    odd = {"": [{}, [], [1e16, 1e-7, -0.0, 10**30, True], '\u2028\n\x7f"[{,:\\'], 7: {"a": {}}}
+    assert encode_json(odd).decode() == json.dumps(odd, indent=1, ensure_ascii=False) + "\n"
     with pytest.raises(ValueError, match="JSON"):
         encode_json({"a": math.nan})
 

@@ -239,7 +239,9 @@ def compared(units: Units, bits: SwapWeights, differing: int = 9) -> comparison.
     sides = [(name, statistics(each, sign)) for name, *both in units for each, sign in zip(both, (-1, 1), strict=True)]
     change = added([(bits.unit_hash(name), each) for name, each in sides], bits).table().below()
     counts, corpora = dict.fromkeys(METRICS, (3, differing)), (Sums(), Sums())
-    return comparison.compare_slice(TOY, "", len(units), corpora, (first, second), change, counts, 0.95, False)
+    pair = comparison.SlicePair("", len(units), (first, second), change, counts)
+    (found,) = comparison.compare_slices(TOY, [pair], corpora, 0.95, False)
+    return found
 
 
 @given(UNITS, st.sampled_from([5, 6]))
@@ -272,7 +274,8 @@ def test_a_mean_over_slices_has_those_of_the_systems_in_every_swap() -> None:
     for order in (1, -1):
         changes, corpora = SumTable.of(swaps[::order]), (Sums(), Sums())
         counts = dict.fromkeys(("mean", *METRICS), (9, 9))
-        found = comparison.compare_slice(benchmark, "", 5, corpora, (before, after), changes, counts, 0.95, False)
+        pair = comparison.SlicePair("", 5, (before, after), changes, counts)
+        (found,) = comparison.compare_slices(benchmark, [pair], corpora, 0.95, False)
         test = found.metrics["mean"].test
         assert test is not None
         assert test.p == (1 + 1) / (1 + 3)
