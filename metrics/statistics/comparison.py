@@ -17,6 +17,7 @@ the root mean square of the d*_r of a cell.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,11 +30,13 @@ from ..registry import BrokenBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
 from .measured import Measured, measure_slices, slices_with_value, spec_or_undeclared, values_of_tables
 from .paired import PairedDifference, paired_differences, units_needed
-from .sum_table import FloatArray, SumTable, values_at
-from .sums import UNITS_PER_ONE, Sums
+from .sum_table import FloatArray, SumTable, values_at, values_of_rows
+from .sums import FRACTION_BITS, UNITS_PER_ONE, Sums
 
 SwapVerdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
 SWAPS = 999
+CHANGED_AT_ONCE = 128
+"""How many statistics are changed in one call of `values`."""
 RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 """Rounding may make equal differences of ratios differ by this much."""
 
@@ -90,15 +93,47 @@ def dependencies(benchmark: AnyBenchmark, corpora: tuple[Sums, Sums]) -> dict[st
     """
     dependent: dict[str, frozenset[str]] = {}
     for sums in (*corpora, Sums.merged(corpora)):
-        units, values = sums.units(), values_at(benchmark, sums, sums).items()
-        for name, total in units.items():
-            changes: list[Iterable[tuple[str, Any]]] = []
-            for changed in (64 * total + UNITS_PER_ONE, 0):
-                with contextlib.suppress(BrokenBenchmark):
-                    changes.append(values ^ values_at(benchmark, Sums({**units, name: changed}), sums).items())
-            found = frozenset(metric for change in changes or [values] for metric, _ in change)
-            dependent[name] = dependent.get(name, frozenset()) | found
+        names = [*sums]
+        for some in (names[start : start + CHANGED_AT_ONCE] for start in range(0, len(names), CHANGED_AT_ONCE)):
+            for name, found in _changing(benchmark, sums, some).items():
+                dependent[name] = dependent.get(name, frozenset()) | found
     return dependent
+
+
+def _changing(benchmark: AnyBenchmark, sums: Sums, names: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Returns the `dependencies` on some statistics at these sums."""
+    units = sums.units()
+    changed = {name: (64 * units[name] + UNITS_PER_ONE, 0) for name in names}
+    if benchmark.takes_columns:
+        # One call for all: a benchmark with slices or repeats has thousands of statistics, and takes long for a row.
+        with contextlib.suppress(BrokenBenchmark, OverflowError):
+            return _changing_columns(benchmark, sums, changed)
+    values, dependent = values_at(benchmark, sums, sums).items(), {}
+    for name, totals in changed.items():
+        changes: list[Iterable[tuple[str, Any]]] = []
+        for total in totals:
+            with contextlib.suppress(BrokenBenchmark):
+                changes.append(values ^ values_at(benchmark, Sums({**units, name: total}), sums).items())
+        dependent[name] = frozenset(metric for change in changes or [values] for metric, _ in change)
+    return dependent
+
+
+def _changing_columns(
+    benchmark: AnyBenchmark, sums: Sums, changed: Mapping[str, tuple[int, int]]
+) -> dict[str, frozenset[str]]:
+    row, width = SumTable.of([sums]), len(changed)
+    # The sums themselves, then those with each statistic increased, and those without it.
+    wholes, fractions = (np.repeat(cells, 1 + 2 * width, axis=1) for cells in (row.wholes, row.fractions))
+    for column, (name, totals) in enumerate(changed.items(), 1):
+        place, columns = row.places[name], [column, column + width]
+        wholes[place, columns] = [total >> FRACTION_BITS for total in totals]
+        fractions[place, columns] = [total % UNITS_PER_ONE for total in totals]
+    values = values_of_rows(benchmark, SumTable(row.names, wholes, fractions), sums)
+    table = np.array([*values.values()]).reshape(len(values), 1 + 2 * width)
+    first, others = table[:, :1], table[:, 1:]
+    is_changed = (others != first) & ~(np.isnan(others) & np.isnan(first))
+    by_name = (is_changed[:, :width] | is_changed[:, width:]).T
+    return {name: frozenset(itertools.compress(values, each)) for name, each in zip(changed, by_name, strict=True)}
 
 
 def _at_least(number: float) -> float:

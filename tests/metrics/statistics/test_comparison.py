@@ -341,7 +341,10 @@ def test_what_depends_on_a_statistic() -> None:
     assert comparison.dependencies(Particular(TOY.options), (sums, sums))["nothing"] == {"exact_match", "similarity"}
     # It sees through the larger of two.
     regions = {"detection.regions": 9, "detection.detections": 5, "agreement.location": 4, "prediction.located": 5}
-    found = comparison.dependencies(make_benchmark("figure_text"), (Sums.of(regions), Sums()))
+    benchmark, corpora = make_benchmark("figure_text"), (Sums.of(regions), Sums())
+    found = comparison.dependencies(benchmark, corpora)
+    by_row = type("ByRow", (type(benchmark),), {"takes_columns": False})(benchmark.options)
+    assert comparison.dependencies(by_row, corpora) == found
     assert "agreement.location_max" in found["detection.detections"] & found["detection.regions"]
 
 
