@@ -11,17 +11,18 @@ import contextlib
 import functools
 import hashlib
 import importlib
+import math
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import entry_points
 from numbers import Integral, Real
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .common.text import nearest
+from .common.text import ALIKE, nearest
 
 if TYPE_CHECKING:
     from .benchmark import Benchmark
@@ -165,11 +166,6 @@ def _problem(kind: Any) -> str:
     for name in ("name", "summary"):
         if not _is_text(found := getattr(kind, name)):
             return f"{name}: found {found!r:.80}; allowed: {_TEXT}"
-    for name in ("corpus_statistics", "sliced_columns", "timed"):
-        if not isinstance(found := getattr(kind, name), tuple) or not all(map(_is_text, found)):
-            return f"{name}: found {found!r:.80}; allowed: a tuple of texts, such as ('words',)"
-    if not _is_count(kind.batch_size):
-        return f"batch_size: found {kind.batch_size!r:.80}; allowed: {_COUNT}"
     for name in ("truth_type", "prediction_type", "options_type"):
         record = getattr(kind, name)
         if not (isinstance(record, type) and issubclass(record, msgspec.Struct)):
@@ -187,8 +183,8 @@ def _problem(kind: Any) -> str:
             for part in ("name", "meaning", "denominator", "classes"):
                 if not _is_text(found := getattr(spec, part)):
                     return f"{name}: {spec.name!r:.80}: {part}: found {found!r:.80}; allowed: {_TEXT}"
-            if spec.per_sample is not None and not _is_count(spec.per_sample):
-                return f"{name}: {spec.name}: per_sample: found {spec.per_sample!r:.80}; allowed: {_COUNT}, or None"
+            if spec.per_sample is not None and not _is_above_0(spec.per_sample, Real):
+                return f"{name}: {spec.name}: per_sample: found {spec.per_sample!r:.80}; allowed: one above 0, or None"
             if names.count(spec.name) > 1:
                 return f"{name}: {spec.name} is declared twice"
             if not _are_bounds(spec.bounds):
@@ -209,20 +205,28 @@ def _problem(kind: Any) -> str:
         options = kind.options_type()
     except TypeError as error:
         return f"options_type: each option needs a default ({error})"
-    if not isinstance(getattr(kind(options), "options", None), kind.options_type):
+    benchmark = kind(options)
+    if not isinstance(getattr(benchmark, "options", None), kind.options_type):
         return "__init__: it does not call super().__init__(options)"
-    return _values_problem(kind, options)
+    # Of an instance: they may depend on its options.
+    for name in ("corpus_statistics", "sliced_columns", "timed"):
+        found = getattr(benchmark, name)
+        if isinstance(found, str) or not isinstance(found, Collection) or not all(map(_is_text, found)):
+            return f"{name}: found {found!r:.80}; allowed: a tuple of texts, such as ('words',)"
+    if not _is_above_0(found := benchmark.batch_size, Integral):
+        return f"batch_size: found {found!r:.80}; allowed: a whole number of at least 1"
+    return _values_problem(kind, benchmark)
 
 
-_TEXT, _COUNT = "text in UTF-8", "a whole number of at least 1"
+_TEXT = "text in UTF-8"
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value.encode(errors="ignore").decode() == value
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and int(value) >= 1
+def _is_above_0(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and 0 < float(value) < math.inf
 
 
 def _are_bounds(bounds: Any) -> bool:
@@ -233,9 +237,9 @@ def _are_bounds(bounds: Any) -> bool:
     return all(isinstance(each, Real) for each in numbers) and (len(numbers) < 2 or numbers[0] < numbers[1])
 
 
-def _values_problem(kind: Any, options: Any) -> str:
+def _values_problem(kind: Any, benchmark: Any) -> str:
     """Returns in what `values` and the declared metrics do not agree; empty if they do."""
-    from .benchmark import error_with_place
+    from .benchmark import PLACEHOLDER, error_with_place
     from .statistics.measured import denominator_terms
     from .statistics.sum_table import metric_values
     from .statistics.sums import Sums
@@ -258,7 +262,7 @@ def _values_problem(kind: Any, options: Any) -> str:
             return dict.fromkeys(self.members, self.total)
 
     try:
-        returned = kind(options).values(Alike())
+        returned = benchmark.values(Alike())
     except Exception as error:  # noqa: BLE001 - it is the code of the user
         return f"values (without samples): {error_with_place(error)}"
     try:
@@ -266,24 +270,31 @@ def _values_problem(kind: Any, options: Any) -> str:
     except ValueError as error:
         return f"{error} (without samples)"
     Alike.total = 1.0
-    for Alike.members in ((), ("a",)):
-        with contextlib.suppress(Exception):  # the sums may be inconsistent, and a member of another kind
-            values |= kind(options).values(Alike())
+    with contextlib.suppress(Exception):  # the sums may be inconsistent
+        values |= benchmark.values(Alike())
+    Alike.members, of_members = ("a",), set[str]()
+    with contextlib.suppress(Exception):  # and a member of another kind
+        of_members = benchmark.values(Alike()).keys() - values
     names = [spec.name for spec in kind.metrics]
-    for name in values:
+    for name in [*values, *sorted(of_members)]:
         spec = kind.spec_of(name)
         if spec is None:
-            # All members may be declared, each by its name.
-            if "[a]" in name and sum(each.startswith(name.partition("a]")[0]) for each in names) > 1:
+            # Members may be declared each by its name, which may be made of that of the statistic.
+            family = name.partition("[")[0] + "["
+            by_name = [each for each in names if each.startswith(family) and not PLACEHOLDER.search(each)]
+            if name in of_members and (by_name or "[" not in name):
                 continue
             return f"values: {name} is not declared in metrics{nearest(name, names)}"
         for term, _ in denominator_terms(spec, name) if spec.denominator else ():
             # A pattern may name statistics of samples alone.
             if isinstance(term, str) and term not in read and not term.startswith(tuple(families)):
                 return f"metrics: {name}: values does not read the denominator {term}{nearest(term, read)}"
-    for name in kind.corpus_statistics:
-        if name not in read and not name.startswith(tuple(families)):
-            return f"corpus_statistics: values does not read {name}{nearest(name, read)}"
+    known = {each.partition("[")[0] for each in (*read, *families)}
+    for name in benchmark.corpus_statistics:
+        # It may read one under other options, or of other sums: it is a mistake if it is spelled like one that is read.
+        hint = nearest(name, read.difference(benchmark.corpus_statistics), ALIKE)
+        if name.partition("[")[0] not in known and hint:
+            return f"corpus_statistics: values does not read {name}{hint}"
     for spec in kind.metrics:
         if "[" not in spec.name and spec.name not in values:
             return f"metrics: {spec.name} is not returned by values{nearest(spec.name, values)}"

@@ -197,7 +197,7 @@ FAMILIES = """metrics = (MetricSpec("recall", "", main=1), MetricSpec("{1}[C]", 
         ("name = ", "name = 3; _ = ", "name: found 3; allowed: text in UTF-8"),
         ('summary = "', "summary = '\\ud800'; _ = \"", "summary: found '\\ud800'; allowed: text in UTF-8"),
         ('"word edits / words of the references"', "None", "metrics: 'word_error_rate': meaning: found None; allowed"),
-        ("per_sample=1", "per_sample='a'", "metrics: exact_match: per_sample: found 'a'; allowed: a whole number"),
+        ("per_sample=1", "per_sample='a'", "metrics: exact_match: per_sample: found 'a'; allowed: one above 0, or"),
         ("    name", "    batch_size = 0\n    name", "batch_size: found 0; allowed: a whole number of at least 1"),
         ("    name", "    corpus_statistics = ('words')\n    name", "corpus_statistics: found 'words'; allowed"),
         ("    name", "    corpus_statistics = 'word',\n    name", "corpus_statistics: values does not read word (did"),
@@ -367,6 +367,34 @@ def test_a_benchmark_that_does_not_fit_its_sums_is_warned_of(given: str, instead
     with pytest.warns(UserWarning, match=re.escape(said.replace(" of ours", ""))):
         found = beamscore.evaluate("my_metric.py:WER", TRUTHS, [{**each, "repeat": 0} for each in TRUTHS], repeats=True)
     assert found.values["exact_match"] == pytest.approx(value)
+
+
+UNREAD = '"character_error_rate": 1, "matches_2": 0, "matches_3": 1, "tried": 0, "cat.n": 1, "samples": 1,'
+BY_NAME = """corpus_statistics = ["tried", "strict"]
+    batch_size = property(lambda self: 2)
+    metrics = (*metrics, MetricSpec("recall[yes]", ""))
+
+    def values(self, sums):
+        own = [sums[each] for each in ("matches_2", "cut.n")] + (sums["tried"] and [sums["cat.n"]] or [])
+        strict = self.options.case_sensitive and sums["strict"]
+        return {"recall[yes]": None, **{f"recall[{each}s]": 1 for each in sums.family("n")}, **self.own(sums)}
+
+    def own("""
+
+
+def test_what_is_unusual_but_right_is_neither_refused_nor_warned_of() -> None:
+    """Members with names of their own, statistics of a task that is not tried, of another option, or of rows alone."""
+    edit('"samples": 1,', UNREAD)
+    text = Path("my_metric.py").read_text().replace("def values(", BY_NAME)
+    for name in ('MetricSpec("word_error_rate", "word edits / words", higher', '"word_error_rate": edits / len'):
+        assert name in text
+        text = text.replace(name, name.replace("word_error_rate", "character_error_rate"))
+    Path("my_metric.py").write_text(text)
+    for part in (TRUTHS[:9], TRUTHS[9:]):
+        predictions = [{**each, "repeat": 0} for each in part]
+        beamscore.evaluate("my_metric.py:WER", part, predictions, repeats=True).save(f"runs/{len(part)}")
+    # Merged, the sums of 0 are not known.
+    assert "no metric reads" not in done("merge", "runs/9", "runs/141", "--output", "merged", "--no-html")
 
 
 def test_the_values_of_an_option_that_is_an_enum_are_named() -> None:

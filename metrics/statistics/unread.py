@@ -23,9 +23,11 @@ def misspelled_statistics(benchmark: AnyBenchmark, sums: Sums, names: Iterable[s
     class Observed(Sums):
         """Sums that record the names that are read."""
 
+        instead_of_0 = 0.0
+
         def __getitem__(self, name: str) -> float:
             read.add(name)
-            return super().__getitem__(name)
+            return super().__getitem__(name) or self.instead_of_0
 
         def family(self, prefix: str) -> dict[str, float]:
             read.add(f"{prefix}[]")
@@ -41,6 +43,11 @@ def misspelled_statistics(benchmark: AnyBenchmark, sums: Sums, names: Iterable[s
     unread, absent = _families(own) - _families(read), _families(read) - _families(own)
     if not unread or not absent:
         return []
+    # What it reads only of a system that attempts a task, for example.
+    Observed.instead_of_0 = 1.0
+    with contextlib.suppress(Exception):  # the sums may be inconsistent
+        values_at(benchmark, observed, observed)
+    unread -= _families(read)
     for metric in values:
         added, subtracted = denominator_columns(spec_or_undeclared(type(benchmark), metric), metric, places)
         unread -= _families(own[place] for place in (*added, *subtracted))
@@ -50,5 +57,5 @@ def misspelled_statistics(benchmark: AnyBenchmark, sums: Sums, names: Iterable[s
 
 
 def _families(names: Iterable[str]) -> set[str]:
-    """Returns names without the members of families: `n[pie]` is `n[]`."""
-    return {name.partition("[")[0] + "[]" * ("[" in name) for name in names}
+    """Returns names without the members of families: `n[pie]` is `n[]`; without those of slices and repeats."""
+    return {name.partition("[")[0] + "[]" * ("[" in name) for name in names if not name.startswith("@")}

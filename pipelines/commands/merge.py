@@ -237,6 +237,7 @@ def merged_run(
     shared, benchmark = configuration.settings, configuration.benchmark
     confidence, clustered = shared.bootstrap.confidence, shared.cluster is not None
     slices: dict[str, dict[str, ComputedSlice]] = {}
+    warned = {line.partition(" (")[0] for run in runs for line in run.summary.warnings}
     for number, name in enumerate(runs[0].systems):
         totals = _totals(runs, name)
         if len(totals) - 1 > shared.limits.slices:
@@ -247,6 +248,9 @@ def merged_run(
         corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
         results = slice_results(benchmark, confidence, keyed, corpus, clustered, shared.missing)
         slices[name] = dict(zip(totals, results, strict=True))
+        # Stored sums lack those of 0, so a statistic that is 0 everywhere looks as if no sample had it.
+        known = [line for line in slices[name][""].misspelled if line.partition(" (")[0] in warned]
+        slices[name][""] = replace(slices[name][""], misspelled=known)
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in runs[0].systems}
     return Run.finalized(configuration, slices, coverages, worst, causes, _warnings(configuration, runs))
 
