@@ -365,7 +365,7 @@ class _GateEvaluator:
         reason = max(shifts)[1] if best + fmean(shift for shift, _ in shifts) >= self.limit else ""
         # Rare errors, others on each night, all count against a baseline that happens to have none.
         if cautious >= -ROUNDING:
-            reason = "few units differ, or all differ by little"
+            reason = "few units differ by much"
         if best >= self.limit:
             yield _Check("pass", f"{text}, no loss shown{margin}")
         elif reason:
@@ -379,7 +379,7 @@ class _GateEvaluator:
         values = [(side.measured.values[self.metric] or 0.0, side.name) for side in sides]
         values.sort(key=lambda each: self.spec.signed_value(each[0]))
         shown = ", ".join(f"{name} ({value:.4g})" for value, name in values[:RUNS_NAMED])
-        return f"the worst of them: {shown}{', ...' * (len(values) > RUNS_NAMED)}"
+        return f"the worst runs: {shown}{', ...' * (len(values) > RUNS_NAMED)}"
 
 
 def _invalid(reason: str) -> _Check:

@@ -317,7 +317,7 @@ def test_what_no_night_shows_the_mean_of_a_week_does(tmp_path: Path) -> None:
     # Who judges again reads the same, of each night.
     assert [gate(number)[0] for number in (1, 2, 3, 4, 5, 6, 7, 7, 3)] == [4] * 6 + [1, 1, 4]
     assert "the mean of 7 runs is -0.025 (" in gate(7)[1]
-    assert f"; the worst of them: {', '.join(f'{folder} (0.975)' for folder in folders[1:4])}, ...\n" in gate(7)[1]
+    assert f"; the worst runs: {', '.join(f'{folder} (0.975)' for folder in folders[1:4])}, ...\n" in gate(7)[1]
     for number in (2, 4, 5):
         shutil.rmtree(folders[number])
     (folders[3] / "sums.json").write_text("{")

@@ -298,7 +298,7 @@ def test_the_mean_of_a_week_may_fail_where_no_night_does(case: dict[str, Any], w
     assert found.verdict == word, found.reason
     assert ("the mean of" in found.reason) == (said is not None)
     assert said is None or said.removeprefix("; ") in found.reason
-    doubt = "; few units differ, or all differ by little, which may look like a loss; the worst of them"
+    doubt = "; few units differ by much, which may look like a loss; the worst runs: "
     assert (doubt in found.reason) == (word == "inconclusive" and said is not None)
     assert ("at a confidence of 0.975)" in found.reason) == (said is not None and " is " in said and "not" not in said)
     assert found.difference == pytest.approx(case["right"] / 400 - 0.8)
@@ -317,7 +317,7 @@ def test_in_the_mean_all_runs_count_also_those_with_equal_predictions_of_a_syste
     key = {"exact_match @ kind=a": Gate(not_worse_than="baseline", looks=30)}
     reason = evaluated(key, tonight, against)[0].reason
     assert "the mean of 4 of the last 7 runs (last and last and last did not measure it) is -0.03375 (" in reason
-    assert reason.endswith(", worse; the worst of them: this run (0.755), night-6 (0.76), last (0.775), ...")
+    assert reason.endswith(", worse; the worst runs: this run (0.755), night-6 (0.76), last (0.775), ...")
 
 
 def test_predictions_of_a_week_that_was_not_read_are_not_judged_by_half() -> None:
