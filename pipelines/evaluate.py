@@ -104,7 +104,7 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
     Raises UsageError if an input is missing or wrong, InputProblem if the output cannot be written or would replace an
     input.
     """
-    output, inputs = configuration.output(), inputs_of(configuration)
+    inputs, output = inputs_of(configuration), configuration.output()
     check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
     prepare_output(output)
     return EvaluationPlan(configuration, inputs, output, run_id)

@@ -90,9 +90,6 @@ def configuration_of(parsed: argparse.Namespace) -> Configuration:
         options = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
         options["predictions"] = systems(options["predictions"] or ())
         parsed.configuration = settings.load(parsed.config, parsed.set, options)
-        parsed.configuration.check_sides("predictions" in parsed)
-        if parsed.command == "evaluate" and not parsed.check:
-            parsed.configuration.output()
     configuration: Configuration = parsed.configuration
     return configuration
 
@@ -290,7 +287,9 @@ def beam_flags() -> list[str]:
     spec = find_spec("apache_beam")
     folder = os.path.dirname(str(spec and spec.origin))
     with open(os.path.join(folder, "options", "pipeline_options.py"), encoding="utf-8") as source:
-        return re.findall(r"""["'](--[\w-]+)["']""", source.read())
+        # Some docstrings declare options too.
+        found = re.findall(r"""\"{3}(?s:.*?)\"{3}|["'](--[\w-]+)["']""", source.read())
+    return [name for name in found if name]
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 from ...metrics.common.text import nearest
@@ -58,18 +59,35 @@ def _run(arguments: list[str]) -> int:
         )
     takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
     # A command with such a file first removes that of an earlier run, even if it fails.
-    if takes_config and not any(getattr(parsed, name, None) for name in ("junit", "markdown")):
+    configured = takes_config and not any(getattr(parsed, name, None) for name in ("junit", "markdown"))
+    if configured:
         configuration_of(parsed)
-    # Text with a blank may be the value of an option.
-    flags = [each for each in rest if each.startswith("--") and " " not in each]
-    known = beam_flags() if flags else []
-    for unknown in (each for each in flags if each.partition("=")[0] not in known):
-        raise unknown_option(unknown, flags_of(parsed.command), known)
+    # Where Beam is imported, as by a benchmark that may declare options of Beam, nothing would be told sooner.
+    if "apache_beam" not in sys.modules:
+        _check_flags(rest, flags_of(parsed.command))
+        if configured:
+            _check_complete(parsed)
     parsed.command_line = ["beamscore", *arguments]
     if rest or parsed.command not in RUN_NO_PIPELINE or any("://" in each for each in arguments):
         return _with_beam(parsed, rest, arguments)
     with quiet_root_logger:
         return _function(parsed.command)(parsed, None)
+
+
+def _check_flags(rest: Sequence[str], ours: Sequence[str]) -> None:
+    """Raises UsageError if Beam has no such option; what follows one may be its value, which Beam checks."""
+    known = beam_flags() if rest else []
+    for before, each in pairwise(["", *rest]):
+        if each.startswith("--") and each.partition("=")[0] not in known and before not in known:
+            raise unknown_option(each, ours, known)
+
+
+def _check_complete(parsed: argparse.Namespace) -> None:
+    """Raises UsageError if an input or the output is missing; an option that is misspelled was told before."""
+    configuration = configuration_of(parsed)
+    configuration.check_sides("predictions" in parsed)
+    if parsed.command == "evaluate" and not parsed.check:
+        configuration.output()
 
 
 def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Sequence[str]) -> int:

@@ -75,7 +75,7 @@ def test_each_option_of_beam_is_known_once_and_reaches_the_workers() -> None:
     assert {"--runner", "--flink_master", "--region", "--direct_num_workers", "--job_endpoint"} <= set(names)
     assert len(names) == len(set(names))
     # The command line looks them up without importing Beam, but for those of Beam YAML.
-    assert set(names) - {"--yaml_experimental_features"} <= set(beam_flags())
+    assert set(names) ^ set(beam_flags()) <= {"--yaml_experimental_features"}
     runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]), None)
     assert "mine" in str(runner._provision_info.provision_info.pipeline_options)
 

@@ -229,7 +229,9 @@ WRONG = (
 )  # fmt: skip
 
 
-def test_neither_help_nor_wrong_usage_nor_the_list_of_benchmarks_imports_what_takes_long() -> None:
+def test_neither_help_nor_wrong_usage_nor_the_list_of_benchmarks_imports_what_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     help_texts = ("--help", "--version", "evaluate --help", "export --help", "benchmarks --names")
     lines = imported_by(map(str.split, help_texts), *HEAVY, "shapely", "numpy", "mlflow", "wandb")
     assert [line for line in lines if line[0].isdigit()] == [["0"]] * len(help_texts)
@@ -239,6 +241,9 @@ def test_neither_help_nor_wrong_usage_nor_the_list_of_benchmarks_imports_what_ta
     assert ["0"] in lines
     # The check finds what is imported.
     assert lines[-1][:2] == ["2", "apache_beam"]
+    # Where Beam is not imported, what is misspelled is told before what is missing by it, and before a value of Beam's.
+    monkeypatch.delitem(sys.modules, "apache_beam")
+    assert "(did you mean --ground-truth?)" in refused("evaluate", "toy", "--job_name", "--x", "--ground-trut", "t")
 
 
 def test_gates_history_and_blessing_of_runs_on_a_disk_need_no_beam(tmp_path: Path) -> None:
