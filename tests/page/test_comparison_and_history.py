@@ -91,6 +91,13 @@ def test_the_verdict_against_a_baseline_leads_to_samples_that_lost(
         assert chromium.ids() == sorted(fell, key=changes.__getitem__)
         # The next stop of the keyboard is there too.
         assert chromium.run("return document.activeElement.id") == "samples-title"
+        # A step back within the table is none out of it.
+        chromium.run("document.querySelector('#samples-table table').focus()")
+        chromium.press("ArrowDown", "Enter")
+        chromium.wait("return location.hash.includes('sample=')")
+        chromium.run("history.back()")
+        chromium.wait("return !location.hash.includes('sample=')")
+        assert chromium.run("return document.activeElement.tagName") == "TABLE"
     # The script of a slice does not turn the number after it around.
     assert chromium.texts(".lost bdi") == ["source=scan"]
 

@@ -97,8 +97,8 @@ function readAddress() {
   const target = name ? byId(name) : null, heading = target?.querySelector("h2");
   // The tables above have their heights by now.
   target?.scrollIntoView();
-  if (!heading) return;
-  // The keyboard goes on from there.
+  // The keyboard goes on from there, and stays where it is there already: a step back within a table is none out of it.
+  if (!heading || target.contains(document.activeElement)) return;
   heading.tabIndex = -1;
   heading.focus({ preventScroll: true });
 }
