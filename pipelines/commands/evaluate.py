@@ -75,16 +75,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.check:
         return _check(configuration, options)
     plan = plan_evaluation(configuration, new_run_id())
-    plan = replace(plan, baseline=baseline, page=not parsed.no_html, resume=parsed.resume)
+    place = partial(launch.path_for_workers, options)
+    plan = replace(plan, baseline=baseline and baseline.placed(place), page=not parsed.no_html, resume=parsed.resume)
     if reused is not None:
-        files = [launch.path_for_workers(options, path) for path in reused.rows]
+        files = list(map(place, reused.rows))
         plan = replace(plan, reuse=reused_of(files, configuration))
-    if baseline is not None and plan.page:
+    if plan.baseline is not None and plan.page:
         with as_input_errors("--baseline"):
-            earlier = baseline.earlier_rows(configuration, plan.systems)
-        if earlier is not None:
-            files = [launch.path_for_workers(options, path) for path in baseline.rows]
-            plan = replace(plan, earlier=replace(earlier, files=tuple(files)))
+            plan = replace(plan, earlier=plan.baseline.earlier_rows(configuration, plan.systems))
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     references = [None if run is None else run.reference for run in (baseline, reused)]

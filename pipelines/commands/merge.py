@@ -72,7 +72,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
         replace(invocation, sources=tuple(sources), baseline=baseline.reference if baseline else None),
-        baseline,
+        baseline and baseline.placed(functools.partial(launch.path_for_workers, options)),
         page=not parsed.no_html,
     )
     build = functools.partial(build_merge, plan=plan, runs=runs)

@@ -306,6 +306,14 @@ class Run:
         run.summary = msgspec.structs.replace(self.summary, **changes)
         return run
 
+    def placed(self, place: Callable[[str], str]) -> Run:
+        """Returns a copy of the run whose files are read where `place` says."""
+        run = copy.copy(self)
+        if self.published is not None:
+            files = {name: place(path) for name, path in self.published.files.items()}
+            run.published = replace(self.published, files=files)
+        return run
+
     def slice(self, system: str, label: str) -> SliceSummary | None:
         """Returns a slice of the summary, all samples if the label is empty; None if it does not exist."""
         return self.systems[system].slice(label) if system in self.systems else None

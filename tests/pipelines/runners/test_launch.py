@@ -5,6 +5,7 @@ import errno
 import os
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,8 +22,10 @@ from apache_beam.utils import shared, subprocess_server
 
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.runners import launch
+from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.blocks import IN_PIPELINE, BlockFolder
 from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.io.publication import Published
 from beamscore.transforms.records import InputProblem
 
 FLINK, DATAFLOW = "--runner=FlinkRunner", "--runner=DataflowRunner"
@@ -77,6 +80,8 @@ def test_a_path_is_the_same_for_workers_elsewhere(monkeypatch: pytest.MonkeyPatc
         assert launch.path_for_workers(options, path) == known
         file = SourceFile(0, 3, path, 7, "jsonl")
         assert launch.files_for_workers(options, (file,)) == [replace(file, path=known)]
+        run = Run("run", Mock(), published=Published("", {"samples/0": path}))
+        assert run.placed(partial(launch.path_for_workers, options)).rows == [known]
 
 
 def run(build: Any = lambda pipeline: pipeline | beam.Create([1]), *more: Any, flags: tuple[str, ...] = ()) -> None:
