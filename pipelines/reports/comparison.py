@@ -20,7 +20,7 @@ from ..config.errors import UsageError
 from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
-from ..runs.named import SystemRun
+from ..runs.named import SystemRun, operand
 from ..runs.numbers import count_of, percent
 from ..runs.provenance import input_sides
 from . import document as doc
@@ -312,7 +312,7 @@ def _filters(kind: str) -> dict[str, str]:
 def _more(comparison: Mapping[str, Any], main: str, changes: str) -> Iterator[tuple[str, doc.More]]:
     """Yields by filter how many samples changed, with the command that writes all that `changes` lists."""
     run, system = comparison["candidate"].values()
-    command = ["beamscore", "select", f"{run}:{system}", "--samples", changes, "--output", "changed.jsonl"]
+    command = ["beamscore", "select", operand(f"{run}:{system}"), "--samples", changes, "--output", "changed.jsonl"]
     for kind, count in comparison["changes"]["metrics"].get(main, {}).items() if changes else ():
         for name, value in _filters(kind).items():
             yield f"{name}={value}", doc.More(shlex.join(command), count)
@@ -329,7 +329,7 @@ def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: S
     main = next(metric for metric in document.sample_metrics if metric.main)
     names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
-        doc.Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
+        doc.Metric("change", f"the change of {main.name}, negative if it got worse", main=True, is_change=True),
         *(doc.Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in RUN_SIDES),
     )
     values = {side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(RUN_SIDES)}

@@ -438,7 +438,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         has_systems = self.kind != "comparison" and len(self.systems) > 1
         query = {**filters, **({"system": self.systems[system]} if has_systems and system is not None else {})}
         if (why := filters.get("why")) in MOVED:
-            query["sort"] = f"{'-' * (MOVED[why] > 0)}change"
+            change = next((each.name for each in self.sample_metrics if each.is_change), "change")
+            query["sort"] = f"{'-' * (MOVED[why] > 0)}{change}"
         address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in query.items()})}"
         table = self.samples
         if table is None or not table.ids:

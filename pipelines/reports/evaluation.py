@@ -430,7 +430,9 @@ def with_samples(
     if any(change is not None for change in changes):
         main = next(each for each in document.sample_metrics if each.main)
         meaning = f"the change of {main.name} since the baseline, negative if it got worse"
-        change = doc.Metric("change", meaning, is_change=True)
+        # A benchmark may have a metric of that name.
+        name = "change since the baseline" if "change" in table.metrics else "change"
+        change = doc.Metric(name, meaning, is_change=True)
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
         document = msgspec.structs.replace(document, sample_metrics=(*document.sample_metrics, change))
     return samples_shown(document, specs, table, placed, spread)

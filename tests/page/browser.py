@@ -21,12 +21,13 @@ PATIENCE_S = 60
 PICTURES = Path(__file__).parents[2] / "out" / "page"
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 
-BROKEN_WORDS = """const heads = [...document.querySelectorAll('table:not([role]) thead th')], range = new Range();
+BROKEN_WORDS = """const heads = [...document.querySelectorAll('table:not([role]) thead th, #provenance th')];
+const range = new Range();
 const texts = heads.flatMap((head) => [head, ...head.querySelectorAll('*')]).flatMap((each) => [...each.childNodes]);
 return texts.flatMap((text) => [...(text.data ?? '').matchAll(/\\w+/g)].filter(({ 0: word, index }) => {
   range.setStart(text, index); range.setEnd(text, index + word.length); return range.getClientRects().length > 1;
 })).flat();"""
-"""Those in the heads of tables; of grids, the browser alone knows how wide a column must be."""
+"""Those in the heads of tables and in the provenance; of grids, the browser alone knows how wide a column must be."""
 
 
 @dataclass(frozen=True)

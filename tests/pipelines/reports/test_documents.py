@@ -14,7 +14,7 @@ import pytest
 import beamscore
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands.messages import CRASHED
-from beamscore.pipelines.reports import evaluation, render as rendering
+from beamscore.pipelines.reports import comparison as comparing, evaluation, render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
 from beamscore.pipelines.reports.document import Card, Document, Metric, More, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
@@ -69,7 +69,7 @@ def test_a_page_that_cannot_be_made_says_why_and_costs_nothing(tmp_path: Path, m
     assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
 
 
-CHANGE = Metric("change", is_change=True)
+CHANGE = Metric("change since", is_change=True)
 MISSING, ALL, OF_SLICE = "?status=missing_prediction", "?", "?slice.kind=7"
 JUDGED: list[Any] = [
     ({"a": TRUTHS}, "", 0, "not judged", []),
@@ -104,11 +104,12 @@ def test_report_history_and_exit_code_agree(
     assert [report.link(each) for each in asked] == ["#samples?", None, None]
     # What one system lost is nothing of another one.
     assert report.samples is not None
-    fell = {"change": [each - 1 for each in report.samples.systems]}
+    fell = {CHANGE.name: [each - 1 for each in report.samples.systems]}
     rows = {"samples": msgspec.structs.replace(report.samples, metrics=fell)}
     for found in ({"cards": (Card("s", 0, ("lost",), ()),)}, {**rows, "sample_metrics": (CHANGE,)}):
         lost = msgspec.structs.replace(report, **found)
-        assert [lost.link({"why": "lost"}, each) is None for each in (None, 0, 1)] == [False, False, True]
+        order = f"sort={'change' if 'cards' in found else 'change+since'}"
+        assert [str(lost.link({"why": "lost"}, each)).endswith(order) for each in (None, 0, 1)] == [True, True, False]
     told = [history.address(each) for each in history.verdict.reasons]
     assert {f"./samples/1/report.html#samples{link}" for link in links if link != OF_SLICE} <= set(told)
     if not setting.startswith("gates"):
@@ -284,6 +285,9 @@ def test_the_command_that_draws_has_the_options_of_the_run_if_it_tells_them() ->
     summary = {"config": {"ground_truth": ["-t"], "predictions": {"-a": ["p"]}}, "systems": {"-a": coverage}}
     lost, _ = evaluation._more(summary, {"-a": "-b:-a"}, "-r")
     assert lost == ("why=lost", More("beamscore compare ./-b:-a ./-r:-a --output compared"))
+    compared = {"candidate": {"run": "-r", "system": "-a"}, "changes": {"metrics": {"m": {"worse": 1}}}}
+    listing = More("beamscore select ./-r:-a --samples c --output changed.jsonl", 1)
+    assert list(comparing._more(compared, "m", "c")) == [("why=lost", listing)]
     line = "beamscore evaluate c.yaml --set x=1 --set=y=2"
     drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth=-t --predictions=-a=p"
     assert list(evaluation._draw_commands(summary, {"command": line.split()})) == [drawn]
