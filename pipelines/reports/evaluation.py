@@ -450,7 +450,8 @@ def _changes(rows: Any, result: Run, baseline: Run | None) -> list[float | None]
         earlier = None if baseline is None else baseline.earlier_rows(result.configuration, systems)
         known = {} if earlier is None else earlier.read(sample_ids)
     except (UsageError, InputProblem):
-        known = {}
+        # The baseline has gone, or was damaged, since the run began.
+        return []
     if earlier is None or not known:
         return []
     theirs = dict(zip(systems, earlier.systems, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import msgspec
 import pytest
@@ -14,11 +14,13 @@ import pytest
 import beamscore
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands.messages import CRASHED
+from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.reports import comparison as comparing, evaluation, render as rendering
 from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link, run_differences
 from beamscore.pipelines.reports.document import Card, Document, Metric, More, Table, Text, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from beamscore.pipelines.runs.run import Run as StoredRun
+from beamscore.transforms.records import InputProblem
 from tests import toy
 from tests.finished_runs import SYSTEM, row, write_run
 from tests.memory_files import ObjectStore
@@ -67,6 +69,11 @@ def test_a_page_that_cannot_be_made_says_why_and_costs_nothing(tmp_path: Path, m
     # A gate that failed outranks it.
     failed = evaluate(tmp_path / "gated", parts[0], parts[1], "--set", "gates.exact_match.minimum=1")
     assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
+
+
+def test_a_baseline_that_goes_meanwhile_costs_its_changes_alone() -> None:
+    for problem in ({"side_effect": UsageError("gone")}, {"return_value.read.side_effect": InputProblem("gone")}):
+        assert evaluation._changes(MagicMock(), MagicMock(), Mock(earlier_rows=Mock(**problem))) == []
 
 
 CHANGE = Metric("change since", is_change=True)
