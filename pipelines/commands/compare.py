@@ -56,6 +56,8 @@ from .messages import DONE, exit_code, warn
 MAX_SAMPLES = 1000
 COMPARED_TOGETHER = 8
 """Slices per batch: the sums of both systems and of all swaps are in memory together."""
+BYTES_OF_SLICE = 1 << 20
+"""A slice with more counts for several: one with the sums of slices may have a hundred times as many."""
 LAYOUT = Layout((REPORT, PAGE, COMPARISON), ("changes",))
 
 
@@ -234,7 +236,10 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         compared.slices
         | "Slices" >> beam.GroupByKey()
         | "Merge" >> beam.Map(merged_sums, plan.compare)
-        | "Together" >> beam.BatchElements(COMPARED_TOGETHER, COMPARED_TOGETHER, clock=time.perf_counter)
+        | "Together"
+        >> beam.BatchElements(
+            COMPARED_TOGETHER, COMPARED_TOGETHER, element_size_fn=_slices_counted, clock=time.perf_counter
+        )
         | "Compare" >> beam.FlatMap(compared_slices, plan.setting)
     )
     written = compared.changed | "Changes" >> WriteChanges(
@@ -263,6 +268,11 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
             | "Draw" >> draw_together(DrawChanged(plan.setting.benchmark, plan.page.no_records, pictures))
         )
     _ = parts | "Publish" >> publish
+
+
+def _slices_counted(item: tuple[str, PairSums]) -> int:
+    """Returns for how many slices of a batch the sums of a slice count."""
+    return min(1 + item[1].size // BYTES_OF_SLICE, COMPARED_TOGETHER)
 
 
 def compared_slices(items: list[tuple[str, PairSums]], setting: ComparisonSetting) -> Iterator[ComparedSlice]:
