@@ -29,10 +29,11 @@ def wrong_names(
     meant = {
         wrong: (fields,) if isinstance(fields, str) else fields for fields, others in names.items() for wrong in others
     }
-    holders = {wrong: f"wrong_name_{number}" for number, wrong in enumerate(meant)}
 
     def decorated(kind: type[StructT]) -> type[StructT]:
         own = getattr(kind, "__post_init__", None)
+        # Those of a decorated base are among its fields, and have other numbers.
+        holders = {wrong: f"wrong_name_{n}" for n, wrong in enumerate(meant, len(kind.__struct_fields__))}
         # A chart may have thousands of points, nearly all without a wrong name.
         read = attrgetter(*holders.values())
         none_given = (UNSET,) * len(holders) if len(holders) > 1 else UNSET

@@ -18,8 +18,9 @@ from hypothesis import given, strategies as st
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.draw import MAX_HEIGHT, MAX_PARTS
-from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
+from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, PredictedTextRoles
 from beamscore.metrics.common.svg import MATCHED, WRONG, judged
+from beamscore.metrics.common.wrong_names import wrong_names
 from beamscore.metrics.statistics.ratios import f_measure
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.errors import UsageError
@@ -150,6 +151,13 @@ def test_a_wrong_name_is_refused_unless_the_right_one_is_there(place: str, right
     # A series without a name may have its index.
     named[wrong], named["series"] = None, 0
     msgspec.convert(given, ChartPrediction)
+
+
+def test_a_type_refuses_the_wrong_names_of_its_base_too() -> None:
+    both = wrong_names({"text_roles": ("Roles",)})(PredictedTextRoles)
+    for wrong in ("Roles", "roles"):
+        with pytest.raises(msgspec.ValidationError, match=f"it has {wrong}, not `text_roles`"):
+            msgspec.convert({wrong: []}, both)
 
 
 def test_task_6_may_have_elements_alone_or_series_alone() -> None:
