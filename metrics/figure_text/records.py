@@ -62,6 +62,11 @@ class FigureTruth(msgspec.Struct, frozen=True, kw_only=True):
     figure_type: Label | None = None
     article: str | int | None = None
 
+    def __post_init__(self) -> None:
+        """Sets an article that is a number as text, as CSV has it."""
+        if isinstance(self.article, int):
+            msgspec.structs.force_setattr(self, "article", str(self.article))
+
 
 @_of_other_tools
 class PredictedRegion(msgspec.Struct, frozen=True, kw_only=True):

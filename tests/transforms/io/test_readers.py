@@ -365,6 +365,11 @@ def test_equal_records_have_equal_hashes_in_all_formats(tmp_path: Path, name: st
         assert (hashes, None in hashes, len({*hashes}) > 10) == (hashes[: len(kept)] * 6, False, True)
 
 
+def test_a_number_that_csv_has_as_text_has_the_hash_of_the_text() -> None:
+    kind = benchmark_class("figure_text").truth_type
+    assert len({record_hash(kind(article=each)) for each in (7, "7")}) == 1
+
+
 MAP = pa.array([[("k", 0), ("l", 2), ("k", 1)], [], None], pa.map_(pa.string(), pa.int64()))
 JSON_TYPE = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"x": 1}', "null", None], pa.string()))
 EPOCH = "1970-01-01T00:00:00"
