@@ -78,7 +78,7 @@ class Identified:
 
     def __post_init__(self) -> None:
         """Sets the id in its plain form."""
-        if type(self.id) is float:
+        if isinstance(self.id, float):
             set_plain(self, "id")
 
 
@@ -225,7 +225,7 @@ class DataPoint(Struct, frozen=True, gc=False):
 
     def __post_init__(self) -> None:
         """Sets the numbers in their plain form."""
-        if (type(self.x) is float and self.x.is_integer()) or (type(self.y) is float and self.y.is_integer()):
+        if (isinstance(self.x, float) and self.x.is_integer()) or (isinstance(self.y, float) and self.y.is_integer()):
             set_plain(self, "x", "y")
 
 
@@ -238,7 +238,7 @@ class DataSeries(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Sets the name in its plain form."""
-        if type(self.name) is float:
+        if isinstance(self.name, float):
             set_plain(self, "name")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import unicodeit
 from hypothesis import example, given, strategies as st
@@ -61,7 +62,7 @@ def test_numbers_and_labels() -> None:
     none = ("", "nan", "-inf", "1e999", 1e101, -1e101, 10**101, "12,5", "5 %", None, 10**400, "9" * 100_000)
     held: dict[Any, float] = {"12.5": 12.5, " -3 ": -3, "1e3": 1000, 7: 7, **dict.fromkeys(none, math.nan)}
     assert numbers([*held]) == pytest.approx([*held.values()], rel=0, nan_ok=True)
-    values = [DataPoint(each).x for each in ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)]
+    values = [DataPoint(each).x for each in ("a", np.float64(2011), 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)]
     expected = ["a", "2011", "2011", "2011.0", "1.5", "0", "10000000000000000000000", "nan", ""]
     assert compared_labels(values, "published") == compared_labels(values, "released") == expected
 
