@@ -80,7 +80,9 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         Path("runs/blessed.txt").write_text("first:ours\n")
         command("history", "runs")
         nights(first, Path("nights"))
-        command("history", "nights")
+        told = command("history", "nights")[1].splitlines()
+        assert told[1] == "traffic_rules: overall.f1 of bad changed from 0.4497 to 0.5480 with 2026-01-27", told
+        assert len(told) == 1 + 5 + 1  # six changes: the last five are told
         yield
 
 
