@@ -438,8 +438,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         has_systems = self.kind != "comparison" and len(self.systems) > 1
         query = {**filters, **({"system": self.systems[system]} if has_systems and system is not None else {})}
         if (why := filters.get("why")) in MOVED:
-            change = next((each.name for each in self.sample_metrics if each.is_change), "change")
-            query["sort"] = f"{'-' * (MOVED[why] > 0)}{change}"
+            query["sort"] = f"{'-' * (MOVED[why] > 0)}{self._change or 'change'}"
         address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in query.items()})}"
         table = self.samples
         if table is None or not table.ids:
@@ -461,16 +460,20 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
                 return None
         return address
 
+    @property
+    def _change(self) -> str:
+        """The per-sample metric that is a change; empty if there is none."""
+        return next((each.name for each in self.sample_metrics if each.is_change), "")
+
     def _has(self, why: str, system: int | None) -> bool:
         """Returns whether there is a reason to look at a sample of a system, None: of any. As report.js, it takes each
         change for one."""
         if any(why in card.whys for card in self.cards if system in (None, card.system)):
             return True
         table, sign = self.samples, MOVED.get(why, 0)
-        names = [each.name for each in self.sample_metrics if each.is_change]
-        if table is None or not names:
+        if table is None or not self._change:
             return False
-        changes = zip(table.systems, table.metrics[names[0]], strict=True)
+        changes = zip(table.systems, table.metrics[self._change], strict=True)
         return any(sign * (change or 0) > 0 for of, change in changes if system in (None, of))
 
     def address(self, link: Link) -> str | None:

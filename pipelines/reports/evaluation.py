@@ -443,16 +443,17 @@ def _changes(rows: Any, result: Run, baseline: Run | None) -> list[float | None]
 
     None: only one run has a value, or the ground truth has changed. Empty if no row of the baseline can be read.
     """
+    if baseline is None:
+        return []
     systems, spec = list(result.systems), result.configuration.benchmark.main_sample_metric()
     names = ("sample_id", "system", "truth_hash", spec.name)
     sample_ids, of_systems, truths, values = (rows[name].to_pylist() for name in names)
     try:
-        earlier = None if baseline is None else baseline.earlier_rows(result.configuration, systems)
-        known = {} if earlier is None else earlier.read(sample_ids)
+        earlier = baseline.earlier_rows(result.configuration, systems)
+        if earlier is None or not (known := earlier.read(sample_ids)):
+            return []
     except (UsageError, InputProblem):
         # The baseline has gone, or was damaged, since the run began.
-        return []
-    if earlier is None or not known:
         return []
     theirs = dict(zip(systems, earlier.systems, strict=True))
     before = (known.get((each, theirs[system] or "", truth))

@@ -137,7 +137,8 @@ def judge_difference(
     lacking = [each for each in ordered if each.baseline.value is not None and each.candidate.value is None]
     added = [each for each in ordered if each.baseline.value is None and each.candidate.value is not None]
     # A mean over slices, of which one side measured others.
-    unlike = [each for each in ordered if each not in known and None not in (each.baseline.value, each.candidate.value)]
+    both = [each for each in ordered if None not in (each.baseline.value, each.candidate.value)]
+    unlike = [each for each in both if each.difference.value is None]
     names, *alone = (
         [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in some]
         for some in (known, lacking, added, unlike)
