@@ -195,8 +195,9 @@ def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
     the open kind, escaped or not. If it finds a different character first, it loses the text so far, but not the
     molecules in it. If no brace closes the region, it stops, and the region has no content.
     """
+    start = len(text) - len(text.lstrip())
     text = text.strip()
-    reader.offsets = range(len(text) + 1)
+    reader.offsets = range(start, start + len(text) + 1)
     is_chemfig = False if has_own_words(text) else None
     pieces: list[str | Region] = []
     begin = 0

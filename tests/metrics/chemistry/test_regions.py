@@ -140,7 +140,13 @@ def test_what_cannot_be_read_says_where_and_what_was_expected() -> None:
     }.items():
         (problem,) = reading(text).problems
         assert said in problem, text
-    assert reading("\\chemfig{", "released").problems == ["at character 8 of the text: expected a pair of braces"]
+    # Two blanks, nine characters, and two of the content.
+    for text, said in {
+        "  \\chemfig{": "10 of the text: expected a pair",
+        "  \\chemfig{A -[:x] B}": "13 of the text",
+    }.items():
+        (problem,) = reading(text, "released").problems
+        assert said in problem, text
 
 
 def test_the_look_of_a_region_tells_its_way_of_writing() -> None:
