@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
@@ -27,13 +27,13 @@ class Part:
     content: bytes
 
 
-def read_json(content: bytes) -> Any:
-    """Returns the value of a JSON text, with or without a byte order mark.
+def read_json(content: bytes, constant: Callable[[str], float] = float) -> Any:
+    """Returns the value of a JSON text, with or without a byte order mark; `constant` makes that of NaN and Infinity.
 
     Raises ValueError if it is not JSON, or a key is duplicated in one object, so that one value would be lost;
     RecursionError if it is nested too deep.
     """
-    return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_distinct)
+    return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_distinct, parse_constant=constant)
 
 
 def only_part(key: str, parts: Sequence[Part]) -> Part:
@@ -61,6 +61,11 @@ def text_lines(path: str, stream: BinaryIO) -> Iterator[bytes]:
         if number == 1 and not line.endswith(b"\n") and b"\r" in line.strip():
             raise UnreadableSource(f"{path}: its lines end with CR alone; write LF at the end of each line")
         yield line
+
+
+def no_constant(name: str) -> float:
+    """Raises ValueError, as `read_json` does for NaN and Infinity where it must not take them."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 import msgspec
 
 from ..benchmark import error_text
-from ..converter import Converter, Part, UnreadableSource, only_part, read_json, stem_of
+from ..converter import Converter, Part, UnreadableSource, no_constant, only_part, read_json, stem_of
 from .records import BOX_PLOT_LINES
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
@@ -85,7 +85,7 @@ def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
 
 def _without_inputs(annotation: Part) -> dict[str, Any]:
     try:
-        read_json(annotation.content)
+        read_json(annotation.content, no_constant)
         record = msgspec.json.decode(annotation.content.removeprefix(BOM_UTF8), type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableSource(f"{annotation.path}: not a JSON object: {error_text(error)}") from error

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
-from ..converter import Converter, Part, UnreadableSource, only_part, read_json
+from ..converter import Converter, Part, UnreadableSource, no_constant, only_part, read_json
 from .records import Name
 
 MAX_FILE_BYTES = 16 << 20
@@ -71,7 +71,7 @@ def _clip(path: str) -> str:
 
 def _labeled(part: Part) -> dict[str, _LabeledRule]:
     try:
-        read_json(part.content)
+        read_json(part.content, no_constant)
         return msgspec.json.decode(part.content.removeprefix(BOM_UTF8), type=dict[str, _LabeledRule])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableSource(

@@ -158,7 +158,8 @@ def _built(
     except InputProblem:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
-        yield _rejected(ordered[0].path, error)
+        named = (part.path for part in ordered if str(error).startswith(f"{part.path}:"))
+        yield _rejected(next(named, ordered[0].path), error)
 
 
 def _is_of_the_file(error: BaseException) -> bool:

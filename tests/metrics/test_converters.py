@@ -266,6 +266,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
     (*IMAGE, bare_png(60000, 60000), r"^gt/a\.x: the size of the image cannot be read"),
     (*IMAGE, bare_png(9000, 9900), r"^gt/a\.x: 9000 x 9900 pixels are more than a chart has \(89000000 at most\)"),
     *((*CHART, content, r"^gt/a\.x: not a JSON object") for content in NO_JSON),
+    (*CHART, '{"task6": {"output": -Infinity}}', r"^gt/a\.x: not a JSON object: -Infinity is not JSON"),
     (*CHART, '{"task2": {"input": 1, "name": 2, "Output": {}, "a": 1}}', r"^gt/a\.x: task2 has .*; it has Output, a$"),
     *(
         (*with_blocks({}, {"id": 0, name: {**CORNERS, "y3": odd}}),
@@ -296,7 +297,7 @@ UNREADABLE: list[tuple[str, str, str, str | bytes, str]] = [
     (*CLIP, "[]", "Expected `object`"),
     (*CLIP, '{"0": {"centerline": []}}', "missing required field `attr_info`"),
     (*CLIP, '{"0": {"attr_info": {}}, "0": {"attr_info": {}}}', "the key '0' is duplicated in one object"),
-    (*CLIP, '{"0": {"attr_info": {"a": NaN}}}', "JSON is malformed"),
+    (*CLIP, '{"0": {"attr_info": {"a": NaN}}}', "NaN is not JSON"),
     (*CLIP, "[" * 100_000, "not in the layout of label.json"),
     (*CLIP, '{"0": {"attr_info": {"a": "\\ud800"}}}', "not in the layout of label.json"),
     (*CLIP, LARGE, "larger than 16 MiB"),

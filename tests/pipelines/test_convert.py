@@ -128,22 +128,24 @@ def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_pat
     write(tmp_path / "truth/list.json", b"[]")
     write(cut, gzip.compress(b"{}")[:-4])
     write(same, b"{}")
+    write(tmp_path / "truth/chart 3.json", b'{"task6": NaN}')
     (tmp_path / "images/chart 2.png").unlink()
     code, stdout, stderr = convert("chart", [*inputs, str(cut), str(same)], output)
     listed = output.with_name(REJECTED)
-    assert (code, stdout) == (1, f"{output}: 4 records\n")
-    assert stderr == f"beamscore: 4 records or sources were rejected; {listed} says which and why\n"
+    assert (code, stdout) == (1, f"{output}: 3 records\n")
+    assert stderr == f"beamscore: 5 records or sources were rejected; {listed} says which and why\n"
     # Of the two of one name the image is listed.
     told = {
         "list.json": "not a JSON object",
         "chart 0.json.gz": "Truncated compressed stream",
         "chart 1.png": "sample 'chart 1' comes 2 times",
+        "chart 3.json": "chart 3.json: not a JSON object: NaN is not JSON",
         "chart 2.json": "chart 2.json: none of the files given as images is of 'chart 2'",
     }
     errors = rejected(output)
     assert errors.keys() == told.keys()
     assert not [name for name, error in told.items() if error not in errors[name]]
-    assert [record["sample_id"] for record in records_of(output)] == [f"chart {index}" for index in (0, 3, 4, 5)]
+    assert [record["sample_id"] for record in records_of(output)] == [f"chart {index}" for index in (0, 4, 5)]
     # The list of an earlier run does not outlive a run without fault.
     (tmp_path / "truth/list.json").unlink()
     assert convert("chart", write_layout("chart", tmp_path)[0], output)[0] == 0
