@@ -3,8 +3,8 @@
 Every `(...)`, ring and branch alike, is a group that starts from the pen's state and restores it at its end. A
 branch of a ring points along the bisector, a ring after a bond is symmetric about it, a ring at an atom of another
 ring shares the next side of that ring, and a ring that starts the molecule has its last side vertical. Within a
-ring, the angles and lengths of bonds are ignored. Departure and arrival atoms select letters within a group of
-atoms, which is a single atom here, so they are read and ignored.
+ring, the angles and lengths of bonds are ignored. Text after a branch or ring is written where the last bond ended.
+Departure and arrival atoms select letters within a group of atoms, which is a single atom here, so they are ignored.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ MAX_RING_SIDES = 500
 MAX_ANGLE = 1e6
 MAX_LENGTH = 1e3
 
+Style = Literal["plain", "none", "wavy"]
+"""How a bond is drawn: as its type says, not at all, or as a wavy line."""
 Last = Literal["nothing", "atom", "bond", "ring atom"]
 """What was drawn last; `ring atom` is an atom of a ring, at which a branch or another ring starts."""
 
@@ -39,7 +41,7 @@ class Ring(msgspec.Struct):
 
 
 class Pen(msgspec.Struct):
-    """The state that a group inherits: atom, angles in degrees, length, and the surrounding ring.
+    """The state that a group inherits: atom, angles in degrees, length, style, and the surrounding ring.
 
     `ring` remains set in the branches of the ring, where `in_ring` is False.
     """
@@ -49,6 +51,7 @@ class Pen(msgspec.Struct):
     angle: float = 0.0
     default_angle: float = 0.0
     default_length: float = 1.0
+    default_style: Style = "plain"
     ring: Ring | None = None
     in_ring: bool = False
 
@@ -78,6 +81,8 @@ class _ChemfigReader:
         """Whether a bond has reached an atom yet: until then, rings are oriented like one that starts the molecule."""
         self.last_start = 0
         """The atom from which the last bond was drawn."""
+        self.last_end = 0
+        """The atom at which the last bond ended, even within a finished group; at first, the first atom."""
         self.hooks: dict[str, int] = {}
         """The first atom with a hook of each name; later hooks of that name are bonded to it."""
 
@@ -92,7 +97,7 @@ class _ChemfigReader:
         while True:
             if source.peek() not in ENDS_OF_GROUP:
                 text, hooks = source.take_atoms(pen.angle)
-                if text or hooks:
+                if text is not None:
                     self.draw_atom(pen, text)
                     self.draw_hooks(pen.atom, hooks)
                     continue
@@ -107,16 +112,19 @@ class _ChemfigReader:
                 return
 
     def enter(self, pen: Pen) -> None:
-        """Sets the angles and the length with which a group starts, from its `[...]` if it has one."""
-        if pen.last == "ring atom" and not pen.in_ring and pen.ring is not None:
+        """Sets the angles, the length and the style with which a group starts, from its `[...]` if it has one."""
+        if pen.last == "ring atom" and pen.in_ring:
+            pen.default_angle = 0.0
+        elif pen.last == "ring atom" and pen.ring is not None:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
             pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
         if self.expand() == "[":
             offset = self.source.offset
-            angle, length, *_ = split_fields(self.source.take_enclosed())
+            angle, length, _, _, style = split_fields(self.source.take_enclosed())
             pen.angle = pen.default_angle = self.read_angle(angle, offset, pen)
             pen.default_length = self.read_length(length, offset, pen)
+            pen.default_style = self.read_style(style, pen)
             self.expand()
         if pen.last == "nothing":
             pen.angle = pen.default_angle
@@ -135,7 +143,7 @@ class _ChemfigReader:
                 self.drawing.close(first, atom, kind)
 
     def draw_atom(self, pen: Pen, text: str) -> None:
-        """Draws an atom at the pen: at the start, at the end of a bond, or after another atom at the same position."""
+        """Draws an atom at the pen: at the start, at the end of a bond, or where the last bond ended."""
         if pen.last == "nothing":
             pen.atom = self.drawing.place(0.0, 0.0, text)
         elif pen.last == "bond":
@@ -147,7 +155,7 @@ class _ChemfigReader:
                 start = bonds.pop()[0] if bonds and bonds[-1][1] == pen.atom else self.last_start
                 self.drawing.close(start, pen.atom, CIRCLE_BOND)
         else:
-            pen.atom = self.drawing.write_beside(pen.atom, text)
+            pen.atom = self.drawing.write_beside(self.last_end, text)
         pen.last = "atom"
 
     def bond(self, pen: Pen) -> bool:
@@ -155,10 +163,8 @@ class _ChemfigReader:
         if pen.last == "bond":
             self.draw_atom(pen, "")
         kind, offset, fields = self.source.take_bond()
-        drawn: str | None = kind
-        if fields[4]:
-            style = fields[4].replace(" ", "")
-            drawn = None if "draw=none" in style else "~/" if "mcfwavy" in style else kind
+        style = self.read_style(fields[4], pen)
+        drawn = None if style == "none" else "~/" if style == "wavy" else kind
         if pen.in_ring and pen.ring is not None:
             ring = pen.ring
             ring.drawn += 1
@@ -173,7 +179,7 @@ class _ChemfigReader:
             angle = self.read_angle(fields[0], offset, pen)
             length = self.read_length(fields[1], offset, pen)
         self.last_start = pen.atom
-        pen.atom = self.drawing.grow(pen.atom, drawn, angle, length)
+        pen.atom = self.last_end = self.drawing.grow(pen.atom, drawn, angle, length)
         pen.angle, pen.last = angle, "bond"
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
@@ -246,3 +252,9 @@ class _ChemfigReader:
         if length < 0:
             raise UnreadableMolecule(offset, f"a length of 0 or more instead of {text[:40]!r}")
         return length
+
+    def read_style(self, text: str, pen: Pen) -> Style:
+        """Returns how a bond of that style is drawn; empty: the default."""
+        if not text:
+            return pen.default_style
+        return "none" if "draw=none" in text.replace(" ", "") else "wavy" if "mcfwavy" in text else "plain"

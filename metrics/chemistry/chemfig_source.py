@@ -135,9 +135,10 @@ class ChemfigSource:
         fields = split_fields(self.take_enclosed()) if following == "[" else NO_FIELDS
         return kind if kind == "=" else kind + side, offset, fields
 
-    def take_atoms(self, angle: float) -> tuple[str, list[tuple[str, str]]]:
+    def take_atoms(self, angle: float) -> tuple[str | None, list[tuple[str, str]]]:
         """Takes a group of atoms; returns its text, tokens separated by blanks, and the (name, bond) of each hook.
 
+        The text is None if there is no group, and empty if nothing in it is printed, as in `|`, `@{name}` or `?`.
         `angle` is the direction of the previous bond, in degrees.
         """
         text: list[str] = []
@@ -157,13 +158,15 @@ class ChemfigSource:
                 offset = self.offset
                 self.position += 1
                 hooks.append(_hook(self.take_option(), offset))
+                text.append("")
             elif character == "@":
                 self.take_mark()
+                text.append("")
             elif character == "}":
                 raise UnreadableMolecule(self.offset, "a '{' that this '}' closes")
-            elif self.take() != "|":
-                text.append(character)
-        return " ".join(text), hooks
+            else:
+                text.append(self.take().strip("|"))
+        return " ".join(filter(None, text)) if text else None, hooks
 
     def _take_command(self) -> list[str]:
         """Takes a command, dropping its options; returns its tokens. `\\chemfig{...}` is replaced by its content."""
@@ -177,7 +180,7 @@ class ChemfigSource:
         if command == DRAWN_CIRCLE:
             self.take_option("{")
             return [CIRCLE]
-        return [] if command == "\\chemskipalign" else [command]
+        return ["" if command == "\\chemskipalign" else command]
 
     def expand_submolecule(self, runs_left: bool) -> None:
         """Replaces the submolecule `!{name}`, `!\\name` or `!n` at the cursor with its code."""

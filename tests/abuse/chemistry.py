@@ -53,6 +53,7 @@ SIDES: dict[str, str] = {
     "arithmetic": "\\chemfig{A" + "-[:" + "(" * 25 + "1" + ")" * 25 + "]B" * 1500 + "}",
     "angles in sums": filled("-[:1+1+1]", "\\chemfig{A", "}"),
     "raw rings": filled("**6(------)-", "\\chemfig{", "}"),
+    "bonds in a long style": filled("-", "\\chemfig{[,,,," + "x " * 25_000 + "]", "}"),
     "large rings": filled("*500(" + "-" * 500 + ")", "\\chemfig{A", "}"),
     "atoms at one place": filled("A-[,0]", "\\chemfig{", "B}"),
     "atoms near each other": filled("-[:90,.0001]", "\\chemfig{A", "}"),

@@ -72,12 +72,19 @@ def test_two_ways_to_draw_one_molecule() -> None:
         # Nested rings share the side that comes next, with and without parentheses; of two bonds the higher is seen.
         ("*6(--*6(=----=)----)", NESTED),
         ("*6(--(*6(=-----))=---)", NESTED),
+        # An option without an angle turns a ring that shares a side to 0.
+        ("[:60]*6(--*6([,1]------)----)", "[:60]*6(--*6([:0]------)----)"),
         ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
         # Hooks, with a type, a number, and without a name.
         ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
         # A hook's bond is drawn from the first atom with its name to the later one.
         ("A?[a]-[:0]D-[:90]C-[:180]B?[a,<]", "A ?[a] <[:90] B -[:0] C -[:270] D ?[a,{-}]"),
         ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
+        # Text, a mark or a hook after a branch or ring is where the last bond ended, except one that closed a ring.
+        ("A-[1](-[2]B(-[3]))N(-[5])|-[7]C", "A -[:45] -[:90] B -[:135] N -[:225] -[:315] C"),
+        ("*6(-(-[2])N-----)", "?[a] -[:330] -[:90] N -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"),
+        ("A-*4(----)N-[2](-B)C", "A -[:0] ?[a] -[:315] -[:45] -[:135] N ?[a,{-}] -[:90] -[:0] B -:[:0,0] C"),
+        ("A(-[2])?[a]-C-[2](-[4])@{y}-[3]D?[a]", "A -[:90] ?[a] -[:0] C -[:90] -[:180] -[:135] D ?[a,{-}]"),
         # Text: braces, marks, comments, blanks anywhere, a region within.
         ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
         ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
@@ -87,6 +94,12 @@ def test_two_ways_to_draw_one_molecule() -> None:
         # Bonds: Cram types, the side of a double bond, an offset.
         ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
         ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
+        # The style of a group holds for the groups within; that of a bond takes its place.
+        (
+            "A([3,2,,,draw=none]-B*4([,1]----)(-C-[,,,,red]D))-[1]E",
+            "A(-[3,2,,,draw=none]B*4([3,1]-[,,,,draw=none]-[,,,,draw=none]-[,,,,draw=none]-[,,,,draw=none])"
+            "(-[3,2,,,draw=none]C-[3,2]D))-[1]E",
+        ),
     ]:
         match = compare(content, ssml, max_angle_deviation=0.01)
         assert match.equal, (content, match.difference)
