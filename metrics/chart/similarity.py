@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.assignment import best_sum, numpy_sum
-from ..statistics.ratios import plain_sum
+from ..statistics.ratios import f_measure, plain_sum
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 MIN_UNEXPLAINED_VARIANCE = 1e-6
@@ -66,7 +66,7 @@ def function_similarity(truth: Function, prediction: Function, released: bool = 
     epsilon = (max(truth.y) - min(truth.y)) / 100
     precision = _recall(truth, prediction, epsilon, released)
     recall = _recall(prediction, truth, epsilon, released)
-    return 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
+    return f_measure(precision, recall) or 0.0
 
 
 def _recall(predicted: Function, true: Function, epsilon: float, released: bool) -> float:
