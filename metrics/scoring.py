@@ -30,9 +30,9 @@ Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]
 MEASURED: Mapping[Missing, tuple[Status, ...]] = {"wrong": ("scored", "missing_prediction"), "exclude": ("scored",)}
 """The statuses of the samples on which metrics rest, by what a missing prediction means."""
-Result = SampleScore | RejectedRecord
+ScoreOrRejection = SampleScore | RejectedRecord
 PairT = TypeVar("PairT", bound=Pair[Any, Any])
-ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
+ScoreFunction = Callable[[Sequence[Pair[Any, Any]]], "list[ScoreOrRejection]"]
 
 RESERVED_COUNTS = frozenset(
     {
@@ -82,7 +82,7 @@ def score_pairs(
     benchmark: Benchmark[Any, Any, Any],
     pairs: Sequence[Pair[Any, Any]],
     missing: Missing = "wrong",
-    score: ScoreBatch | None = None,
+    score: ScoreFunction | None = None,
 ) -> list[Outcome]:
     """Returns the outcome of each pair, in order; missing: whether a missing prediction counts as wrong or is excluded.
 
@@ -100,7 +100,7 @@ def score_pairs(
         if isinstance(result, RejectedRecord) and result.side == "prediction" and due[number].prediction is not None
     }
     without = {number: replace(pairs[number], prediction=None) for number in refused}
-    again: Mapping[int, Result | None] = dict.fromkeys(refused)
+    again: Mapping[int, ScoreOrRejection | None] = dict.fromkeys(refused)
     if missing == "wrong":
         again = _scored(benchmark, without, score)
     final = {**results, **again}
@@ -109,15 +109,15 @@ def score_pairs(
     ]
 
 
-def _outcome(pair: Pair[Any, Any], result: Result | None, refused: RejectedRecord | None) -> Outcome:
+def _outcome(pair: Pair[Any, Any], result: ScoreOrRejection | None, refused: RejectedRecord | None) -> Outcome:
     if isinstance(result, RejectedRecord):
         return Outcome("rejected", rejected=result, prediction_rejected=refused)
     return Outcome("missing_prediction" if pair.prediction is None else "scored", result, prediction_rejected=refused)
 
 
 def _scored(
-    benchmark: Benchmark[Any, Any, Any], pairs: Mapping[int, Pair[Any, Any]], score: ScoreBatch
-) -> dict[int, Result]:
+    benchmark: Benchmark[Any, Any, Any], pairs: Mapping[int, Pair[Any, Any]], score: ScoreFunction
+) -> dict[int, ScoreOrRejection]:
     results = _in_batches(benchmark, [*pairs.values()], score, "scoring")
     declared = frozenset(benchmark.sample_metric_names())
     return {number: _checked(result, declared) for number, result in zip(pairs, results, strict=True)}
@@ -180,7 +180,7 @@ def _in_batches(
     return results
 
 
-def _checked(result: Any, declared: Set[str]) -> Result:
+def _checked(result: Any, declared: Set[str]) -> ScoreOrRejection:
     """Returns a score with its details as JSON; rejects a score that cannot be added up, ordered or written.
 
     result: what the benchmark returned. declared: the names of the per-sample metrics that are written.

@@ -15,7 +15,7 @@ import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import Pair
-from ..metrics.scoring import Outcome, Result, score_pairs
+from ..metrics.scoring import Outcome, ScoreOrRejection, score_pairs
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.measured import SLICES_AT_ONCE
 from ..metrics.statistics.sums import Sums
@@ -119,7 +119,7 @@ class ScoreBatch(beam.DoFn):
         with faults_end_the_bundle("scoring"):
             return score_pairs(self._plan.benchmark, pairs, self._plan.missing, self._timed_score)
 
-    def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
+    def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[ScoreOrRejection]:
         started = time.perf_counter_ns()
         results = self._plan.benchmark.score(pairs)
         METRICS["batch_size"].update(len(pairs))

@@ -40,7 +40,7 @@ from .io.field_map import (
     record_json,
     wrong_length,
 )
-from .io.files import Part, SourceFile, match_files, part_size, split_file
+from .io.files import FilePart, SourceFile, match_files, part_size, split_file
 from .io.readers import Line, RecordLimits, Row, clipped_repr, known_fields, nesting_problem, read_part, too_large
 from .process import faults_end_the_bundle
 from .records import (
@@ -74,7 +74,7 @@ class RecordRangeTracker(OffsetRestrictionTracker):
 class PartRestrictionProvider(RestrictionProvider):
     """The records of a part that are to be read: at first all."""
 
-    def initial_restriction(self, element: Part) -> OffsetRange:
+    def initial_restriction(self, element: FilePart) -> OffsetRange:
         """Returns the whole part."""
         return OffsetRange(0, PART_END)
 
@@ -82,7 +82,7 @@ class PartRestrictionProvider(RestrictionProvider):
         """Returns the tracker that a reader asks whether it may read on."""
         return RecordRangeTracker(restriction)
 
-    def restriction_size(self, element: Part, restriction: OffsetRange) -> int:
+    def restriction_size(self, element: FilePart, restriction: OffsetRange) -> int:
         """Returns the bytes of the whole part: how many are left is not known."""
         return element.size
 
@@ -135,7 +135,7 @@ class ReadRecords(beam.PTransform):
             | "Files"
             >> beam.Create(list(enumerate(self._files)), reshuffle=False).with_output_types(tuple[int, SourceFile])
             | "Each" >> beam.GroupByKey()
-            | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(Part)
+            | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(FilePart)
             | "Spread" >> beam.Reshuffle()
             | "ReadParts" >> beam.ParDo(ReadPart(self._plan)).with_outputs("quarantine", "outcomes", main="records")
         )
@@ -148,7 +148,7 @@ def with_block_type(read: beam.pvalue.DoOutputsTuple, kind: Any) -> beam.pvalue.
     return read
 
 
-def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Part]:
+def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[FilePart]:
     for file in numbered[1]:
         yield from split_file(file, size)
 
@@ -289,7 +289,7 @@ class ReadPart(RecordIntake):
     the bundle goes to a different worker, that one reads the part from its start and skips the records already read.
     """
 
-    def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
+    def process(self, part: FilePart, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks of `part` that are large enough and the rejected records, until the bundle has enough."""
         if self._is_full():
             tracker.defer_remainder()
@@ -321,7 +321,7 @@ class ReadPart(RecordIntake):
     def _is_full(self) -> bool:
         return self._plan.bundle_bytes is not None and self.bytes >= self._plan.bundle_bytes
 
-    def _records(self, part: Part, start: int, stop: int) -> RecordReader:
+    def _records(self, part: FilePart, start: int, stop: int) -> RecordReader:
         file = part.file
         encoder = RecordEncoder(file.side, file.number, file.path)
         for item in itertools.islice(read_part(part, self._plan.columns[file.side], self._plan.limits), start, stop):

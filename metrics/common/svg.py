@@ -122,7 +122,7 @@ class Drawing:
         attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": str(TEXT_SIZE), "fill": color} | _HALO
         if bold:
             attributes["font-weight"] = "bold"
-        ElementTree.SubElement(self._root, "text", attributes).text = printable(truncated(text, limit))
+        ElementTree.SubElement(self._root, "text", attributes).text = svg_text(truncated(text, limit))
 
     def legend(self, x: float, y: float, is_judged: bool, *more: Style) -> None:
         """Writes the legend in one line; is_judged: False for a ground truth without a prediction."""
@@ -141,7 +141,7 @@ class Drawing:
     def _add(self, tag: str, attributes: dict[str, str], title: str) -> None:
         element = ElementTree.SubElement(self._root, tag, attributes)
         if title:
-            ElementTree.SubElement(element, "title").text = printable(truncated(title, 200))
+            ElementTree.SubElement(element, "title").text = svg_text(truncated(title, 200))
 
 
 class View:
@@ -216,6 +216,6 @@ def with_picture(drawing: str, picture: str) -> str:
     return drawing.replace(PICTURE, picture, 1)
 
 
-def printable(text: str) -> str:
+def svg_text(text: str) -> str:
     """Returns text with U+FFFD for characters that nobody sees: XML does not allow some, some turn a line around."""
     return unseen().sub("\ufffd", text)

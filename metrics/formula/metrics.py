@@ -13,7 +13,7 @@ from ..common.text import in_fence, truncated
 from ..statistics.ratios import entrywise, mean, ratio, where
 from ..statistics.sums import Sums
 from .cdm.bleu import STATISTICS, bleu
-from .cdm.scoring import PairScore
+from .cdm.scoring import FormulaScore
 from .pairs import FormulaPair
 
 RANGES = 10
@@ -110,7 +110,7 @@ def _range_label(index: int) -> str:
     return "1" if index == RANGES else f"{index / RANGES:.1f} to {(index + 1) / RANGES:.1f}"
 
 
-def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], predicted: str) -> SampleScore:
+def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[FormulaScore], predicted: str) -> SampleScore:
     """Returns the score of a sample from those of its formulas; its metrics are their means.
 
     The statistics of CDM leave out formulas whose ground truth is not rendered. A redundant prediction, which has no
@@ -150,7 +150,7 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], pred
     )
 
 
-def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[str, float]:
+def _measured(score: FormulaScore, predicted: bool, totals: Counter[str]) -> dict[str, float]:
     """Returns the metrics of one formula, and adds its statistics to `totals`."""
     measured: dict[str, float] = {}
 
@@ -186,7 +186,7 @@ def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[s
     return measured
 
 
-def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> dict[str, Any]:
+def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[FormulaScore]) -> dict[str, Any]:
     """Returns the details of a document's first 200 formulas: truncated text and how they were matched."""
     listed = [
         {
@@ -204,7 +204,7 @@ def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore])
     return {"formulas": listed, "not_listed": len(pairs) - len(listed)}
 
 
-def _details(score: PairScore) -> dict[str, Any]:
+def _details(score: FormulaScore) -> dict[str, Any]:
     """Returns the token counts of a pair and why a side could not be typeset."""
     tokens = score.matches and {
         "ground_truth": score.matches.truth_count,

@@ -59,7 +59,7 @@ def check_arguments(
     values: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
     options = values.pop("options", None)
     values |= {name: values.get(name) or {} for name in ("fields", "derived")}
-    shared = {name: plain(value) for name, value in values.items()}
+    shared = {name: yaml_value(value) for name, value in values.items()}
     bootstrap = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:
         own = _options(options, benchmark, settings.check_benchmark(benchmark).options_type)
@@ -68,7 +68,7 @@ def check_arguments(
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)
         settings.check_field_names(configuration)
-        number = plain(processes)
+        number = yaml_value(processes)
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise UsageError(f"processes: {not_positive(number)}")
     except UsageError as error:
@@ -86,7 +86,7 @@ def _options(options: Any, benchmark: str, kind: type[msgspec.Struct]) -> dict[s
             raise UsageError(f"{benchmark}: options: {name} is a setting of every benchmark, not an option of this one")
         if name not in own:
             raise settings.unknown_key(benchmark, name, own, benchmark)
-    return {name: plain(value) for name, value in (options or {}).items()}
+    return {name: yaml_value(value) for name, value in (options or {}).items()}
 
 
 def in_python(message: str) -> str:
@@ -97,16 +97,16 @@ def in_python(message: str) -> str:
 _OPTION = re.compile(r"(?<!\S)--(output|ground-truth|predictions)\b")
 
 
-def plain(value: Any) -> Any:
+def yaml_value(value: Any) -> Any:
     """Returns a value as YAML would load it: NumPy numbers as Python numbers, members of an enum as their values, and
     collections other than text as lists.
     """
     if isinstance(value, Enum):
-        return plain(value.value)
+        return yaml_value(value.value)
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: yaml_value(each) for name, each in value.items()}
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [plain(each) for each in value]
+        return [yaml_value(each) for each in value]
     return value

@@ -20,7 +20,7 @@ from ...metrics.scoring import score_pairs
 from ...transforms.io.field_map import fields_of, needed_fields, not_json
 from ...transforms.process import quiet_root_logger
 from ...transforms.records import decode_record
-from .arguments import Arguments, check_arguments, plain
+from .arguments import Arguments, check_arguments, yaml_value
 from .result import Comparison, Result
 from .scorer import Scorer, json_records
 
@@ -56,7 +56,7 @@ def score(
     a record is not a mapping, and MissingTool if a program that the benchmark needs is not installed. A fault of the
     machine, such as a full disk, is raised unchanged.
     """
-    kind = _ready(benchmark, json.dumps(plain(options or {}), sort_keys=True), _source_of(benchmark))
+    kind = _ready(benchmark, json.dumps(yaml_value(options or {}), sort_keys=True), _source_of(benchmark))
     pair: Pair[Any, Any] = Pair("", _decode(truth, kind.truth_type, "ground_truth"), None)
     if prediction is not None:
         pair = Pair("", pair.truth, _decode(prediction, kind.prediction_type, "prediction"))

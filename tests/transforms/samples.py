@@ -15,7 +15,7 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.utils.windowed_value import WindowedValue
 
 from beamscore.transforms.io import files
-from beamscore.transforms.io.files import Part, match_files, part_size, split_file
+from beamscore.transforms.io.files import FilePart, match_files, part_size, split_file
 from beamscore.transforms.read import _ReadRowGroup, _row_groups
 from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, RecordEncoder
 from beamscore.transforms.rows import RowSource
@@ -71,7 +71,7 @@ def store(path: Path, records: Sequence[Any], rows: int = 1000) -> Path:
     return path
 
 
-def parts_of(path: Path | str, side: int = 0, size: int | None = None) -> list[Part]:
+def parts_of(path: Path | str, side: int = 0, size: int | None = None) -> list[FilePart]:
     """The parts of a file, as many as a run of it alone would have, or of `size` bytes."""
     (file,) = match_files(side, [str(path)], "--x")
     return list(split_file(file, part_size([file]) if size is None else size))

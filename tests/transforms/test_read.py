@@ -22,7 +22,7 @@ from beamscore.transforms.blocks import unpack
 from beamscore.transforms.hashes import bucket_of
 from beamscore.transforms.io import readers
 from beamscore.transforms.io.field_map import WITH_FIELDS, FieldMap, SideColumns, column_counter, record_json
-from beamscore.transforms.io.files import Part
+from beamscore.transforms.io.files import FilePart
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import EncodeBundle, PartRestrictionProvider, ReadPart, ReadPlan
 from beamscore.transforms.records import GROUND_TRUTH, Cause, EncodedRecord, InputProblem, Origin, Quarantined
@@ -44,7 +44,7 @@ class Bundle(NamedTuple):
 
 
 def bundles_of(
-    parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS, forgets: bool = False
+    parts: Sequence[FilePart], bundle_bytes: int | None = None, columns: Any = COLUMNS, forgets: bool = False
 ) -> Iterator[Bundle]:
     """Yields what each bundle gives when a runner defers all else; forgets: to a worker without the last reader."""
     do_fn = ReadPart(ReadPlan(("ours",), columns, LIMITS, bundle_bytes=bundle_bytes))

@@ -63,7 +63,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A part of a file: the bytes [start, stop) of JSONL, or the row groups [start, stop) of Parquet.
 
     A line belongs to the part in which it starts. `first_row` is the number of the first row of a part of Parquet, and
@@ -199,7 +199,7 @@ def part_size(files: Iterable[SourceFile]) -> int:
     return min(BYTES_PER_PART, max(MIN_BYTES_PER_PART, target))
 
 
-def split_file(file: SourceFile, size: int) -> Iterator[Part]:
+def split_file(file: SourceFile, size: int) -> Iterator[FilePart]:
     """Yields the parts of a file, of `size` bytes, which together cover it.
 
     Raises InputProblem if a Parquet footer cannot be read.
@@ -207,14 +207,14 @@ def split_file(file: SourceFile, size: int) -> Iterator[Part]:
     if file.format == "parquet":
         yield from _split_parquet(file, size)
     elif not file.is_plain:
-        yield Part(file, 0, None)
+        yield FilePart(file, 0, None)
     else:
         step = size if file.size > BYTES_PER_PART else BYTES_PER_PART
         for start in range(0, file.size, step):
-            yield Part(file, start, min(start + step, file.size))
+            yield FilePart(file, start, min(start + step, file.size))
 
 
-def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
+def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[FilePart]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -222,12 +222,12 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     start, first_row, row, size = 0, 0, 0, 0
     for number, group in enumerate(groups):
         if size and size + group.total_byte_size > part_bytes:
-            yield Part(file, start, number, first_row, int(size * share))
+            yield FilePart(file, start, number, first_row, int(size * share))
             start, first_row, size = number, row, 0
         size += group.total_byte_size
         row += group.num_rows
     if groups:
-        yield Part(file, start, len(groups), first_row, int(size * share))
+        yield FilePart(file, start, len(groups), first_row, int(size * share))
 
 
 @contextlib.contextmanager

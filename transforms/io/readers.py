@@ -35,7 +35,7 @@ from .field_map import (
     readable_json,
     without_decimals,
 )
-from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
+from .files import BOM, BYTES_PER_READ, FilePart, SourceFile, open_parquet, open_text, reading
 
 _LINE_MARKS = len(BOM) + len(b"\r\n")
 
@@ -52,7 +52,7 @@ BYTES_AT_ONCE = 8 << 20
 """How much of a batch becomes Python objects at a time, unless a single row has more."""
 
 
-def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Line | Row]:
+def read_part(part: FilePart, columns: SideColumns, limits: RecordLimits) -> Iterator[Line | Row]:
     """Yields the records of a part; raises InputProblem if the file cannot be read."""
     if part.file.format in ("parquet", "arrow"):
         yield from read_table(part, columns, limits)
@@ -90,7 +90,7 @@ class Line(msgspec.Struct, frozen=True):
     length: int
 
 
-def read_lines(part: Part, limit: int) -> Iterator[Line]:
+def read_lines(part: FilePart, limit: int) -> Iterator[Line]:
     """Yields the lines that start in a part, cut at `limit` bytes, which bounds the memory.
 
     Raises InputProblem if the file cannot be read to its end, or its start is that of another format.
@@ -211,7 +211,7 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int, limit: str = ""
         taken, count = bytearray(), 0
 
 
-def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+def read_delimited(part: FilePart, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
     """Yields the rows of a CSV or TSV file.
 
     The number of a row is the byte of the text at which it starts. A record that is too large, or has more or fewer
@@ -256,7 +256,7 @@ def header_of(file: SourceFile, fields: FieldMap) -> list[str]:
     return header.fields
 
 
-def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+def read_table(part: FilePart, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
     """Yields the rows of a part of a Parquet or Arrow file.
 
     Columns that are not needed are not decoded; columns of Parquet's own JSON type are always taken as JSON. Raises
@@ -278,14 +278,14 @@ def _size_of(batch: Any) -> int:
         return int(batch.get_total_buffer_size())
 
 
-def _of_parquet(part: Part, columns: SideColumns) -> Iterator[Any]:
+def _of_parquet(part: FilePart, columns: SideColumns) -> Iterator[Any]:
     with open_parquet(part.file) as parquet:
         names = _wanted(part.file, parquet.schema_arrow, columns)
         groups = list(range(part.start, part.stop or 0))
         yield from parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=names)
 
 
-def _of_arrow(part: Part, columns: SideColumns) -> Iterator[Any]:
+def _of_arrow(part: FilePart, columns: SideColumns) -> Iterator[Any]:
     with reading(part.file) as stream:
         reader = _open_arrow(stream)
         names = _wanted(part.file, reader.schema, columns)

@@ -44,7 +44,7 @@ class Rendering:
 
 
 @dataclass(frozen=True, slots=True)
-class PairScore:
+class FormulaScore:
     """The results for one pair of formulas; a missing side (None) counts as an empty formula.
 
     matches: None if the ground truth is not rendered. images: None if not measured. bleu: the counts of `bleu_counts`.
@@ -127,7 +127,7 @@ def score_pair(
     prediction: NormalizedFormula | None,
     renderings: dict[NormalizedFormula, Rendering],
     options: FormulaOptions,
-) -> PairScore:
+) -> FormulaScore:
     """Scores one pair, with the images if the options say so.
 
     Without a ground truth (None), every predicted token is redundant. A prediction that is too large counts as empty
@@ -142,7 +142,7 @@ def score_pair(
         matches = Matches((), len(left.boxes or ()), len(right.boxes or ()))
     truth_tokens, prediction_tokens = (side.tokens if side else () for side in (truth, prediction))
     compared = truth is not None and prediction is not None and not prediction.too_large
-    return PairScore(
+    return FormulaScore(
         matches,
         left.problem,
         right.problem,

@@ -26,7 +26,7 @@ SHOWN = [
     (texts.visible, "a\r\nb\tc\ud800<b>\u202e", "a<U+000D>\nb\tc<U+D800><b><U+202E>"),
     (texts.visible, "co\xadop \u2764\ufe0f 5\xa0\u3164%", "co<U+00AD>op \u2764<U+FE0F> 5<U+00A0><U+3164>%"),
     (texts.drawable, "<svg>a\u202e\x00b\u115f</svg>", "<svg>a\ufffd\ufffdb\ufffd</svg>"),
-    (svg.printable, "a\nb\u115f", "a\ufffdb\ufffd"),
+    (svg.svg_text, "a\nb\u115f", "a\ufffdb\ufffd"),
     (printable, "a\nb\u115f", "a<U+000A>b<U+115F>"),
     (breakable, "to_end1.f1=0.5", "to_<wbr>end1.<wbr>f1=<wbr>0.5"),
     (typeset, -0.00001, "−0.00001"),

@@ -28,7 +28,7 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.transforms.hashes import record_hash
 from beamscore.transforms.io import files, readers
 from beamscore.transforms.io.field_map import FieldMap, SideColumns, record_json
-from beamscore.transforms.io.files import Part
+from beamscore.transforms.io.files import FilePart
 from beamscore.transforms.io.readers import Line, RecordLimits, Row, read_lines, read_table
 from beamscore.transforms.records import JSON, InputProblem, decode_record, with_integers, zstd
 from tests.abuse.readers import FILES as ABUSES
@@ -148,7 +148,7 @@ def test_a_part_inside_a_huge_line_reads_no_further(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(readers, "BYTES_PER_READ", 100)
     (part,) = parts_of(path)
     with counted_reads() as sizes:
-        assert list(read_lines(Part(part.file, 1000, 2000), LIMIT)) == []
+        assert list(read_lines(FilePart(part.file, 1000, 2000), LIMIT)) == []
     assert sum(sizes) <= 1000 + 200
 
 
