@@ -26,7 +26,12 @@ MAX_FILES_LISTED = 1000
 """How many files of a side are listed; the count, the bytes and the digest are of all files."""
 
 PACKAGES = ("apache-beam", "msgspec", "numpy", "pyarrow", "rapidfuzz", "scipy", "shapely")
-_SECRET = re.compile(r"secret|password|passwd|token|credential|access_?key|api_?key|private", re.IGNORECASE)
+_SECRET = re.compile(
+    r"secret|password|passwd|token|credential|access_?key|api_?key|private|connection_string"
+    # These hold variables of the environment or of the JVM.
+    r"|environment_(?:config|option)|env_var|jvm_propert",
+    re.IGNORECASE,
+)
 HIDDEN = "***"
 
 
