@@ -425,7 +425,7 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
     main = configuration.benchmark.main_metrics()
 
     def few(part: SliceSummary) -> str:
-        units = {metric: part.units[metric] for metric in main if part.values.get(metric) is not None}
+        units = {metric: part.units[metric] for metric in main if part.intervals.get(metric) is not None}
         return ", ".join(f"{metric} {count}" for metric, count in units.items() if count < least)
 
     warnings = []

@@ -203,11 +203,15 @@ def test_without_intervals_only_systems_without_a_value_are_behind(values: list[
     assert {each.system: each.place for each in found.places} == places
 
 
-def test_an_interval_on_few_samples_is_rough() -> None:
+def test_an_interval_on_few_samples_is_rough(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of({"few": (2, 19), "enough": (2, 20)})
     rough = "the effective sample size of a main metric is below 20, so its interval is rough: "
     warnings = [f"{rough}exact_match 19, similarity 19"]
     assert [run.systems[name].warnings for name in ("few", "enough")] == [warnings, []]
+    # A metric without a denominator has no interval.
+    metrics = (MetricSpec("exact_match", "", main=1, rank=1), toy.ToyBenchmark.metrics[1])
+    monkeypatch.setattr(toy, "ToyBenchmark", type("Plain", (toy.ToyBenchmark,), {"metrics": metrics}))
+    assert run_of({"few": (2, 19)}).systems["few"].warnings == [f"{rough}similarity 19"]
     # Whatever their names, five clusters of eight samples are few: their number is estimated.
     drawn = Bootstrap(200, 0)
     for first in range(0, 5000, 5):
