@@ -46,10 +46,29 @@ class BrokenBenchmark(ValueError):
 
 
 @functools.cache
-def _installed() -> dict[str, str]:
-    """Returns the benchmarks of other packages, each as `module:attribute`; built-in names take precedence."""
-    declared = sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value)
-    return {each.name: each.value for each in declared if each.name not in BUILT_IN}
+def _installed() -> dict[str, list[tuple[str, dict[str, str]]]]:
+    """Returns the benchmarks that other packages declare: of each name `module:attribute` and the package's version."""
+    declared: dict[str, list[tuple[str, dict[str, str]]]] = {}
+    for each in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value):
+        package: dict[str, str] = {}
+        # Metadata may be damaged.
+        with contextlib.suppress(Exception):
+            if each.dist and each.dist.version:
+                # As earlier versions named a package that is called like its module.
+                package = {each.dist.name.replace("-", "_"): each.dist.version}
+        declared.setdefault(each.name, []).append((each.value, package))
+    return declared
+
+
+def code_version(benchmark: Benchmark[Any, Any, Any]) -> dict[str, str]:
+    """Returns the version of a benchmark's package by the name of the package, or the digest of its FILE.py:CLASS.
+
+    Empty for one of this project, or of a package without a version.
+    """
+    if benchmark.file:
+        return {Path(benchmark.file).name: benchmark.file_digest}
+    declared = () if benchmark.name in BUILT_IN else _installed().get(benchmark.name, ())
+    return {name: version for _, package in declared for name, version in package.items()}
 
 
 def benchmark_names() -> list[str]:
@@ -86,7 +105,7 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     of_file = _FILE.fullmatch(name)
     if of_file and not of_file[2]:
         raise BrokenBenchmark(f"the benchmark {name}: give its class too, as {name}:CLASS")
-    target = name if of_file else _installed()[name]
+    target = name if of_file else _installed()[name][0][0]
     where = name if of_file else f"{name} ({target})"
     try:
         module, _, attribute = target.rpartition(":")

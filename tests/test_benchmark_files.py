@@ -3,6 +3,8 @@
 import json
 import pickle
 import re
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from importlib.metadata import EntryPoint
@@ -16,6 +18,8 @@ import pytest
 import beamscore
 from beamscore.metrics import registry
 from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, usable_benchmarks
+from beamscore.pipelines.config.settings import check
+from beamscore.pipelines.runs.run import Run
 from tests.runs import command, refused, write_lines
 from tests.test_docs_examples import DOCS, blocks
 
@@ -30,12 +34,16 @@ EDITS = 23 * 4 + 12 * 3
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the file of the docs, where the commands are run."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the file of the docs, where the commands are run, and from where modules are imported."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    # A file that changes twice in a second would be taken from its old bytecode.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     edit()
     write_lines(tmp_path / "truth.jsonl", TRUTHS)
-    return tmp_path
+    yield tmp_path
+    registry._installed.cache_clear()
 
 
 TRUTH = ("--ground-truth", "truth.jsonl", "--no-html")
@@ -46,6 +54,16 @@ def edit(given: str = "", instead: str = "", imports: str = "") -> None:
     """Writes the file of the docs with another text in the place of one."""
     assert given in EXAMPLE
     Path("my_metric.py").write_text(imports + (EXAMPLE.replace(given, instead) if given else EXAMPLE))
+
+
+def install(version: str) -> None:
+    """Makes the file the module of a package of this version, which provides its class; empty: of no version."""
+    metadata = Path("one-wer.dist-info")
+    metadata.mkdir(exist_ok=True)
+    (metadata / "METADATA").write_text(f"Name: one-wer\nVersion: {version}\n" if version else "")
+    (metadata / "entry_points.txt").write_text(f"[{registry.ENTRY_POINTS}]\nword_error_rate = my_metric:WER\n")
+    sys.modules.pop("my_metric", None)
+    registry._installed.cache_clear()
 
 
 def done(*arguments: str, code: int = 0) -> str:
@@ -72,28 +90,45 @@ def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> 
     assert beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2).values == summary()["values"]
 
 
-def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path) -> None:
-    done(*PERFECT, "run")
+@pytest.mark.parametrize("name", ["my_metric.py:WER", "word_error_rate"])
+def test_scores_of_another_version_of_the_code_are_not_taken(folder: Path, name: str) -> None:
+    evaluated = ("evaluate", name, *PERFECT[2:])
+    for version, run in (("", "unknown"), ("1", "run")):
+        install(version)
+        done(*evaluated, run)
+    assert "identical" in done("compare", "unknown", "run").casefold()
+    edit("int(edits == 0)", "int(edits == 1)")
+    install("2")
+    said = done(*evaluated, "runs/again", "--reuse", "run")
+    assert "nothing is reused from run: it used different versions of packages: " in said
+    assert summary("runs/again")["values"]["exact_match"] == 0
+    assert "3 runs\n" in done("history", ".", "--no-html")
+    # Between the last two: the code of the first is not known, or the same.
+    told = Path("history.md").read_text()
+    assert (told.count("—— break ——"), "the code of the benchmark changed" in told) == (1, True)
+    gate = ["--set", "gates.word_error_rate.not_worse_than=baseline", "--set", "gates.word_error_rate.margin=0.1"]
+    earlier = [Run.read(each).earlier_rows(check({"benchmark": name}, ""), ["ours"]) for each in ("run", "runs/again")]
+    assert [each is None for each in earlier] == [True, False]
+    for judged in (["gate", "runs/again"], [*evaluated, "runs/judged"]):
+        said = done(*judged, *gate, "--baseline", "run", code=1)
+        assert "was scored by a different version of the benchmark: " in said
+    # What would be computed again, by other code than that of the run, is refused.
+    changed = "has changed since the run: "
+    for again in (["compare", "run", "run"], ["merge", "run", "runs/again", "--output", "merged"]):
+        assert changed in refused(*again)
+    edit('sums["edits"], ', '2 * sums["edits"] + 1, ')
+    install("3")
+    assert changed in refused("gate", "run", *gate, "--baseline", "runs/again")
+
+
+def test_a_file_that_changes_is_loaded_again(folder: Path) -> None:
+    done(*PERFECT, "runs/run")
     travelling = pickle.dumps(benchmark_class("my_metric.py:WER")(benchmark_class("my_metric.py:WER").options_type()))
     assert pickle.loads(travelling).options.case_sensitive is False
     pair = [{"text": "a"}] * 2
     assert beamscore.score("my_metric.py:WER", *pair).statistics["exact"] == 1
     edit("int(edits == 0)", "int(edits == 1)")
-    said = done(*PERFECT, "runs/again", "--reuse", "run")
-    assert "nothing is reused from run: it used different versions of packages: my_metric" in said
     assert beamscore.score("my_metric.py:WER", *pair).statistics["exact"] == 0
-    assert "2 runs\n" in done("history", ".", "--no-html")
-    assert "the file of the benchmark changed" in Path("history.md").read_text()
-    gate = ["--set", "gates.word_error_rate.not_worse_than=baseline", "--set", "gates.word_error_rate.margin=0.1"]
-    for judged in (["gate", "runs/again"], [*PERFECT, "runs/judged"]):
-        said = done(*judged, *gate, "--baseline", "run", code=1)
-        assert "was scored by a different version of my_metric.py:WER" in said
-    # What would be computed again, by other code than that of the run, is refused.
-    changed = f"{folder}/my_metric.py:WER has changed since the run; evaluate it again"
-    for again in (["compare", "run", "run"], ["merge", "run", "runs/again", "--output", "merged"]):
-        assert changed in refused(*again)
-    edit('sums["edits"], ', '2 * sums["edits"] + 1, ')
-    assert changed in refused("gate", "run", *gate, "--baseline", "runs/again")
     with pytest.raises(BrokenBenchmark, match="has changed since the run began"):
         pickle.loads(travelling)
     (folder / "my_metric.py").unlink()
@@ -316,21 +351,17 @@ def test_what_only_reports_show_loses_no_run(method: str, problem: str) -> None:
 def test_a_plugin_that_is_broken_breaks_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("leaving.py").write_text("class Left(BaseException): ...\n\n\nraise Left('\\ud800')\n")
     Path("silent.py").write_text(EXAMPLE.replace("summary = ", "summary = None;"))
-    monkeypatch.syspath_prepend(".")
     targets = {"broken": "no_such_module:Broken", "left": "leaving:Left", "silent": "silent:WER"}
     broken = [EntryPoint(*each, registry.ENTRY_POINTS) for each in targets.items()]
     monkeypatch.setattr(registry, "entry_points", lambda group: broken)
     registry._installed.cache_clear()
-    try:
-        said = done("benchmarks")
-        assert "chemistry: " in said
-        assert "the benchmark broken (no_such_module:Broken): it cannot be loaded: ModuleNotFoundError" in said
-        assert "the benchmark left (leaving:Left): it cannot be loaded: Left: " in said
-        assert "the benchmark silent (silent:WER): summary: found None; allowed: text" in said
-        assert usable_benchmarks().keys() == {*registry.BUILT_IN}
-        refused("benchmarks", "broken")
-    finally:
-        registry._installed.cache_clear()
+    said = done("benchmarks")
+    assert "chemistry: " in said
+    assert "the benchmark broken (no_such_module:Broken): it cannot be loaded: ModuleNotFoundError" in said
+    assert "the benchmark left (leaving:Left): it cannot be loaded: Left: " in said
+    assert "the benchmark silent (silent:WER): summary: found None; allowed: text" in said
+    assert usable_benchmarks().keys() == {*registry.BUILT_IN}
+    refused("benchmarks", "broken")
 
 
 def test_a_defect_is_told_with_the_line_that_raised_it() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..metrics.benchmark import Benchmark
+from ..metrics.registry import code_version
 from ..metrics.version import VERSION
 
 HASH_BYTES = 16
@@ -33,11 +34,11 @@ def record_hash(record: msgspec.Struct | None) -> str | None:
 
 
 def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> bytes:
-    """Returns 16 bytes that differ if the same two records may score differently: version, benchmark, options.
+    """Returns 16 bytes that differ if the same two records may score differently: versions, benchmark, options.
 
     missing: what a missing prediction means.
     """
-    code = (benchmark.file_digest,) if benchmark.file else ()
+    code = code_version(benchmark).values()
     return digest(_ENCODER.encode((VERSION, benchmark.name, benchmark.options, missing, *code)))
 
 

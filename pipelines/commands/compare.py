@@ -106,10 +106,10 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
     """Returns the differences between two systems, and what is done about them.
 
     Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed. Other
-    numbers of repeats, and another file of the benchmark than that of the runs, never are.
+    numbers of repeats, and other code of the benchmark than that of the runs, never are.
     """
     for side in (baseline, candidate):
-        side.run.check_file()
+        side.run.check_code()
     before, after = baseline.run.signature, candidate.run.signature
     reasons = differences(before, after, COMPARED, it="the candidate")
     refused = f"{baseline.name} and {candidate.name} cannot be compared"

@@ -167,7 +167,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     """
     first, *others = runs
     for run in runs:
-        run.check_file()
+        run.check_code()
         labels = [(name, label) for name, system in run.systems.items() for label in ("", *system.slices)]
         for truths, predictions, label in ((*_fingerprints(run, *each), each[1]) for each in labels):
             if truths is None or predictions is None:

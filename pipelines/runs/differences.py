@@ -10,10 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from ...metrics.common.text import truncated
 from ...metrics.derived import formulas_behind, normal_form
 from ...metrics.version import VERSION
 from ..config.settings import Configuration
 from .documents import Fingerprint, Summary
+from .provenance import PACKAGES
+
+MAX_VALUE_LENGTH = 60
 
 NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples", "pictures"),
@@ -78,7 +82,7 @@ def differences(ours: RunSignature, theirs: RunSignature, strictness: Strictness
     if ours.benchmark != theirs.benchmark:
         return [f"{it} is a run of {theirs.benchmark}, not of {ours.benchmark}"]
     return [*_versions(ours, theirs, strictness, it), *_options(ours, theirs, strictness, it),
-            *(surroundings(ours, theirs, it) if strictness.surroundings else _own_file(ours, theirs, it)),
+            *(surroundings(ours, theirs, it) if strictness.surroundings else _code(ours, theirs, it)),
             *(_ground_truth(ours, theirs, it) if strictness.ground_truth else ())]  # fmt: skip
 
 
@@ -159,8 +163,7 @@ def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return truncated(msgspec.json.encode(value).decode(), MAX_VALUE_LENGTH)
 
 
 def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
@@ -168,28 +171,28 @@ def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[
     for kind in ("packages", "tools"):
         here, there = (_versions_of(each, kind) for each in (ours, theirs))
         if there is None or here != there:
-            yield f"{it} used different versions of {kind}{_of_each(here, there)}"
+            yield f"{it} used different versions of {kind}{of_each(here, there)}"
 
 
-def _own_file(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
-    """Yields the file of the benchmark, FILE.py:CLASS, if it has changed: nothing else tells that scores may differ."""
-    here, there = file_versions(ours), file_versions(theirs)
-    for name in sorted(here.keys() & there.keys()):
-        if here[name] != there[name]:
-            yield f"{it} was scored by a different version of {name}"
+def _code(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
+    """Yields the benchmark's package or file if it has changed: nothing else tells that scores may differ."""
+    here, there = code_versions(ours), code_versions(theirs)
+    if here and there and here != there:
+        yield f"{it} was scored by a different version of the benchmark{of_each(here, there)}"
 
 
-def file_versions(signature: RunSignature) -> dict[str, str]:
-    """Returns the digest of the benchmark's own file by FILE.py:CLASS; empty for any other benchmark."""
+def code_versions(signature: RunSignature) -> dict[str, str]:
+    """Returns the `code_version` of the benchmark of a run; empty if it is not known."""
     packages = _versions_of(signature, "packages")
-    return {name: each for name, each in packages.items() if ".py:" in name} if isinstance(packages, dict) else {}
+    return {name: packages[name] for name in packages if name not in PACKAGES} if isinstance(packages, dict) else {}
 
 
 def _versions_of(signature: RunSignature, kind: str) -> Any:
     return signature.versions.get(kind) if isinstance(signature.versions, dict) else None
 
 
-def _of_each(ours: Any, theirs: Any) -> str:
+def of_each(ours: Any, theirs: Any) -> str:
+    """Returns the versions that differ as text, with a colon before them; empty if one side is not known."""
     if not isinstance(ours, dict) or not isinstance(theirs, dict):
         return ""
     names = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]

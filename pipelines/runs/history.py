@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import msgspec
@@ -244,7 +244,17 @@ def _nights(table: Any) -> dict[str, list[Night]]:
         else:
             point = Point(row["value"], row["low"], row["high"], row["error"], row["verdict"])
             night.points[row["system"], row["metric"]] = point
-    return {name: list(nights[name].values()) for name in sorted(nights)}
+    return {name: _with_code([*nights[name].values()]) for name in sorted(nights)}
+
+
+def _with_code(nights: Sequence[Night]) -> list[Night]:
+    """Returns nights with the version of the code of the next known one if theirs is not known, as in earlier runs."""
+    parts = [night.scoring.partition(" ") for night in nights]
+    known, code = list[Night](), next((own for _, _, own in reversed(parts) if own), "")
+    for night, (options, _, own) in zip(reversed(nights), reversed(parts), strict=True):
+        code = own or code
+        known.append(replace(night, scoring=f"{options} {code}"))
+    return known[::-1]
 
 
 def histories(table: Any) -> list[History]:
@@ -272,11 +282,11 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
             reasons.append("the ground truth changed" if night.ground_truth else "the ground truth is not known")
         if scoring_version(night.version) != scoring_version(before.version):
             reasons.append(f"beamscore {before.version or 'of no version'} became {night.version or 'of no version'}")
-        (options, _, file), (old_options, _, old_file) = (each.scoring.partition(" ") for each in (night, before))
+        (options, _, code), (old_options, _, old_code) = (each.scoring.partition(" ") for each in (night, before))
         if options != old_options:
             reasons.append("the options of scoring changed")
-        if file != old_file:
-            reasons.append("the file of the benchmark changed")
+        if code != old_code:
+            reasons.append("the code of the benchmark changed")
         reasons += [f"the formula of {name} changed" for name in changed_formulas(night.derived, before.derived)]
         if reasons:
             yield Break(night, "; ".join(reasons), last.get(night.comparable_by))

@@ -18,7 +18,7 @@ from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError
 from .causes import unscored_of
-from .differences import file_versions, scoring_hash
+from .differences import code_versions, scoring_hash
 from .documents import WORST_LAST, gate_word, worst_verdict
 from .provenance import seconds
 from .run import RUN, SUMMARY, Run
@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
     ]
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
-the options of scoring, but those of the bootstrap, and of the file of FILE.py:CLASS behind a blank. drawn: of all that
+the options of scoring, but those of the bootstrap, and of the `code_version` behind a blank. drawn: of all that
 paired runs share, with those of the bootstrap. ground_truth: the fingerprint. slice: empty for all samples. value: null
 too if nothing of the system was scored. error: the standard error; null in a run of a version that did not write it.
 samples: of the slice; scored, missing, rejected: how many of them are so, missing without a prediction. repeats: of the
@@ -152,7 +152,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "started": run.provenance["started"],
         "benchmark": run.benchmark,
         "version": summary.version,
-        "scoring": " ".join([scoring_hash(summary.config, options="compared"), *file_versions(run.signature).values()]),
+        "scoring": " ".join([scoring_hash(summary.config, options="compared"), *code_versions(run.signature).values()]),
         "drawn": scoring_hash(summary.config),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
         "gates": worst_verdict(["pass", *blocking]) if summary.gates else None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import platform
-import posixpath
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ...metrics.benchmark import Benchmark
+from ...metrics.registry import code_version
 from ...metrics.version import VERSION
 from ...transforms.io.files import SourceFile
 from ...transforms.records import GROUND_TRUTH, writable
@@ -26,6 +26,7 @@ MAX_FILES_LISTED = 1000
 """How many files of a side are listed; the count, the bytes and the digest are of all files."""
 
 PACKAGES = ("apache-beam", "msgspec", "numpy", "pyarrow", "rapidfuzz", "scipy", "shapely")
+"""Any other package in run.json is that of the benchmark."""
 _SECRET = re.compile(
     r"secret|password|passwd|token|credential|access_?key|api_?key|private|connection_string"
     # These hold variables of the environment or of the JVM.
@@ -130,15 +131,12 @@ def seconds(time: str) -> float:
 def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
     """Returns the versions of this machine: the project, Python, the platform, packages and the benchmark's programs.
 
-    For a benchmark of another package, the version of that package is included.
+    The packages include that of the benchmark, or its file; see `code_version`.
     """
-    home = type(benchmark).__module__.partition(".")[0]
-    packages = {}
-    for name in (*PACKAGES, *([] if home == "beamscore" else [home])):
+    packages = code_version(benchmark)
+    for name in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             packages[name] = version(name)
-    if benchmark.file:
-        packages[posixpath.basename(benchmark.file)] = benchmark.file_digest
     return {
         "beamscore": VERSION,
         "python": platform.python_version(),

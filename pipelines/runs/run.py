@@ -16,6 +16,7 @@ import msgspec
 
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import nearest
+from ...metrics.registry import code_version
 from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import Measured, measure, slices_with_value, spec_or_undeclared
@@ -36,7 +37,7 @@ from ..config import settings
 from ..config.errors import UsageError
 from ..config.settings import Configuration, of_system, predictions_of
 from ..inputs.mismatch import without_values
-from .differences import SCORED_ALIKE, RunSignature, differences, file_versions, signature
+from .differences import SCORED_ALIKE, RunSignature, code_versions, differences, of_each, signature
 from .documents import (
     READABLE_SUMS,
     STATUSES,
@@ -342,18 +343,20 @@ class Run:
         clustered = configuration.settings.cluster is not None
         measured = measure(configuration.benchmark, corpus, table, clustered)
         if measured.values != summary.values:
-            self.check_file()
+            self.check_code()
             raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
         samples = summary.measured_samples(configuration.settings.missing)
         return replace(measured.at_most(samples), predictions=summary.predictions_fingerprint)
 
-    def check_file(self) -> None:
-        """Raises UsageError if FILE.py:CLASS has changed since the run: its metrics would be those of other code."""
+    def check_code(self) -> None:
+        """Raises UsageError if the benchmark's package or file has changed: its metrics would be of other code."""
         benchmark = self.configuration.benchmark
-        scored_by = file_versions(self.signature).get(posixpath.basename(benchmark.file))
-        if scored_by not in (None, benchmark.file_digest):
+        here, scored_by = code_version(benchmark), code_versions(self.signature)
+        if here and scored_by and here != scored_by:
+            changed = benchmark.file or "the package of the benchmark"
+            of_both = of_each(here, scored_by)
             raise UsageError(
-                f"{self.path}: {benchmark.file} has changed since the run; evaluate it again, or restore it"
+                f"{self.path}: {changed} has changed since the run{of_both}; evaluate it again, or restore it"
             )
 
     def system_for(self, name: str) -> str | None:
@@ -370,7 +373,8 @@ class Run:
 
         None if there are none, or if the scores do not compare. Raises UsageError if a file is damaged.
         """
-        if not self.rows or differences(RunSignature.of(configuration), self.signature, SCORED_ALIKE):
+        here = RunSignature.of(configuration, {"packages": code_version(configuration.benchmark)})
+        if not self.rows or differences(here, self.signature, SCORED_ALIKE):
             return None
         metric = configuration.benchmark.main_sample_metric().name
         rows = EarlierRows(tuple(self.rows), metric, tuple(map(self.system_for, systems)))

@@ -112,6 +112,8 @@ def test_a_benchmark_of_another_package_is_listed_and_run(installed: Installed, 
     summary = json.loads((tmp_path / "1" / "summary.json").read_text())
     # a: one substitution and one deletion of 3 words; b has no prediction: 2 deletions of 2 words.
     assert summary["systems"]["predictions"]["values"] == {"word_error_rate": 4 / 5, "exact_match": 0.0}
+    versions = json.loads((tmp_path / "1" / "run.json").read_text())["versions"]
+    assert versions["packages"]["beamscore_word_error_rate"] == "0.1.0"
     report = (tmp_path / "1" / "report.md").read_text()
     assert report.index("| b ") < report.index("| a "), "lower is better: the highest rate is the worst sample"
     for name in ("summary.json", "sums.json", "report.md"):

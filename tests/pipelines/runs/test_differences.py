@@ -27,11 +27,13 @@ def run(**changes: Any) -> differences.RunSignature:
 
 
 @pytest.mark.parametrize("name", sorted(EVERY - {"REUSED"}))
-def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(name: str) -> None:
-    here, there = (run(versions={"packages": {"numpy": number, "m.py:A": number}}) for number in "12")
+@pytest.mark.parametrize("codes", [("m.py:A 1", "m.py:A 2"), ("wer 1", "wer 2"), ("renamed 1", "wer 1")])
+def test_scores_of_other_code_of_a_benchmark_compare_with_none(name: str, codes: tuple[str, str]) -> None:
+    here, there = (run(versions={"packages": {code.split()[0]: code.split()[1], "numpy": code}}) for code in codes)
     assert differences.differences(here, here, getattr(differences, name)) == []
-    found = differences.differences(here, there, getattr(differences, name))
-    assert found == ["it was scored by a different version of m.py:A"]
+    (found,) = differences.differences(here, there, getattr(differences, name))
+    assert found.startswith("it was scored by a different version of the benchmark: ")
+    assert f"{codes[1]}, not " in found
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(
          f"it was made by an earlier version of beamscore, which may score differently from {VERSION}"),
         (config(protocol="released"), EVERY, 'it used protocol: "released" instead of "published"'),
         (config(missing="exclude"), EVERY, 'it used missing: "exclude" instead of "wrong"'),
-        (config(newer="x" * 59), EVERY, f'it used newer: "{"x" * 56}... instead of null'),
+        (config(newer="x" * 60), EVERY, f'it used newer: "{"x" * 59}… instead of null'),
         (config(fields={"a": "b"}), EVERY - {"REUSED"}, 'it used fields: {"a":"b"} instead of {}'),
         (config(cluster="page"), EVERY - {"REUSED"}, 'it used cluster: "page" instead of null'),
         (config(derived={"new": "1", "both": " (1)"}), set(), ""),

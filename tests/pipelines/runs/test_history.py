@@ -25,7 +25,7 @@ ERROR = 0.01
 
 def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
     known = {"run": f"night-{day:05.1f}", "started": utc(FIRST + 86400 * day), "benchmark": "toy", "system": "ours"}
-    known |= {"slice": "", "metric": "exact_match", "version": "0.2.0", "scoring": "a", "ground_truth": "9:ab"}
+    known |= {"slice": "", "metric": "exact_match", "version": "0.2.0", "scoring": "a f0", "ground_truth": "9:ab"}
     return {**known, "scored": 9, "value": value, "low": 0.0, "high": 1.0, "error": ERROR, **changes}
 
 
@@ -79,9 +79,10 @@ def test_a_change_that_persists_is_told_with_its_night(
         ({"ground_truth": None}, "the ground truth is not known"),
         ({"version": "0.3.0"}, "beamscore 0.2.0 became 0.3.0"),
         ({"version": "0.2.9"}, None),
-        ({"scoring": "b"}, "the options of scoring changed"),
-        ({"scoring": "a f0"}, "the file of the benchmark changed"),
-        ({"scoring": "b", "ground_truth": "1:cd"}, "the ground truth changed; the options of scoring changed"),
+        ({"scoring": "b f0"}, "the options of scoring changed"),
+        ({"scoring": "a"}, None),
+        ({"scoring": "a f1"}, "the code of the benchmark changed"),
+        ({"scoring": "b f0", "ground_truth": "1:cd"}, "the ground truth changed; the options of scoring changed"),
     ],
 )
 def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: str | None) -> None:
