@@ -96,8 +96,13 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     """Returns the benchmark called `name`, or the benchmark of a file, FILE.py:CLASS.
 
     Raises KeyError if it does not exist, BrokenBenchmark if its package or file cannot be imported, or does not declare
-    a benchmark that can run.
+    a benchmark that can run, or if several packages declare it.
     """
+    declared = [f"{' '.join(package) or 'a package'} ({target})" for target, package in _installed().get(name, ())]
+    if name in BUILT_IN:
+        declared = ["beamscore", *declared]
+    if len(declared) > 1:
+        raise BrokenBenchmark(f"the benchmark {name} is declared by {' and by '.join(declared)}: keep only one of them")
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         built_in: type[Benchmark[Any, Any, Any]] = getattr(importlib.import_module(module), attribute)

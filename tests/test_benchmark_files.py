@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -352,15 +352,18 @@ def test_a_plugin_that_is_broken_breaks_nothing_else(monkeypatch: pytest.MonkeyP
     Path("leaving.py").write_text("class Left(BaseException): ...\n\n\nraise Left('\\ud800')\n")
     Path("silent.py").write_text(EXAMPLE.replace("summary = ", "summary = None;"))
     targets = {"broken": "no_such_module:Broken", "left": "leaving:Left", "silent": "silent:WER"}
+    targets |= {"chart": "c:C", "word_error_rate": "w:W"}
     broken = [EntryPoint(*each, registry.ENTRY_POINTS) for each in targets.items()]
-    monkeypatch.setattr(registry, "entry_points", lambda group: broken)
-    registry._installed.cache_clear()
+    install("1")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [*entry_points(group=group), *broken])
     said = done("benchmarks")
     assert "chemistry: " in said
     assert "the benchmark broken (no_such_module:Broken): it cannot be loaded: ModuleNotFoundError" in said
     assert "the benchmark left (leaving:Left): it cannot be loaded: Left: " in said
     assert "the benchmark silent (silent:WER): summary: found None; allowed: text" in said
-    assert usable_benchmarks().keys() == {*registry.BUILT_IN}
+    assert "the benchmark chart is declared by beamscore and by a package (c:C): keep only one" in said
+    assert "the benchmark word_error_rate is declared by one_wer (my_metric:WER) and by a package" in said
+    assert usable_benchmarks().keys() == {*registry.BUILT_IN} - {"chart"}
     refused("benchmarks", "broken")
 
 
