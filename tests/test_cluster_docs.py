@@ -97,7 +97,7 @@ def test_the_template_is_run_with_its_parameters_of_which_each_is_named() -> Non
     given = dict(each.split("=", 1) for each in re.findall(r"--parameters (\S+)", run))
     assert set(given) <= set(PARAMETERS)
     assert {name for name, parameter in PARAMETERS.items() if not parameter.get("isOptional")} <= set(given)
-    _, _, rest = DATAFLOW.read_text().partition("The parameters are options of the command: ")
+    _, _, rest = DATAFLOW.read_text().partition("The parameters correspond to the command's arguments: ")
     assert re.findall(r"`(\w+)`", rest.partition(", the image")[0]) == list(PARAMETERS)
 
 

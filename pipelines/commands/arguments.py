@@ -244,7 +244,7 @@ COMMANDS = {
         ],
     ),
     "select": _command(
-        "write the samples of a finished run that score low, or that a list names",
+        "write the samples of a finished run that score low or are listed in a file",
         _option("RUN", "the output folder of the run, or RUN:SYSTEM (default: the best)"),
         *_RECORD_OUTPUT,
         _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),

@@ -27,8 +27,8 @@ def _change_points() -> str:
     rates = [f"{detection_rate(shift, DETECTIONS):.0%}" for shift in (4.0, 5.0)]
     return (
         f"Over {YEARS} years, {SERIES} unchanged metrics have {yearly:.2f} false change points "
-        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 (5) standard errors is found on its "
-        f"second night, dated to the first, in {rates[0]} ({rates[1]}) of {DETECTIONS:,} cases, a drift by {FALL} a "
+        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change of 4 (5) standard errors is found on its "
+        f"second night, dated to the first, in {rates[0]} ({rates[1]}) of {DETECTIONS:,} cases; a drift of {FALL} a "
         f"night within a year in {drift_detection_rate(FALL, DRIFTS):.0%} of {DRIFTS}."
     )
 

@@ -159,7 +159,7 @@ def main() -> None:
     sections = [
         f"Share of {YEARS} years with a false failure, unchanged / drifting / stepping:",
         table(["churn, samples", "best night, unchanged", *looks], false),
-        f"The median first night that fails, of {YEARS // 4} losses of the margin + 2 / 3 / 5 standard errors:",
+        f"Median first failing night after a loss of the margin + 2 / 3 / 5 standard errors ({YEARS // 4} each):",
         table(["churn, samples", *looks], delays),
     ]
     write_measured("how-to/gates_for_a_year.md", sections)

@@ -164,7 +164,7 @@ def test_what_changes_no_exit_code_is_skipped_comes_last_and_is_a_warning() -> N
 def test_each_target_is_documented() -> None:
     page = (ROOT / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
     for target, options in EXPORTS.items():
-        assert f"| `{target}` |" in page
+        assert f"- `{target}`: " in page
         assert all(f"--{option.replace('_', '-')}" in page for option in options)
 
 
