@@ -31,7 +31,7 @@ help:
 	@echo "make abuse        score worst cases among ordinary samples and measure their cost (CASES=\"chart readers\" for a part)"
 	@echo "make attacks      interrupt, kill, damage, copy, reuse and merge whole runs (SEEDS=60)"
 	@echo "make test-dist    install the source distribution into a new environment, run it there, and in the process of others"
-	@echo "make release-check  build sdist and wheel, and run the demo and all tests with the wheel on the oldest and newest Python here"
+	@echo "make release-check  build what is committed, and run the demo (without extras) and all tests with the wheel on the oldest and newest Python here"
 	@echo "make test-airflow run the nightly DAG in Airflow: a passing, a failing and an inconclusive night"
 	@echo "                  (PROVIDERS=\"apache-airflow-providers-apache-beam apache-airflow-providers-google\" adds that of Dataflow)"
 	@echo "make test-s3      run the commands against an S3 server on this machine, and kill them while they publish"

@@ -1,17 +1,18 @@
 """Builds a release and tries it as its users will: `python -m tests.installed.release FOLDER`.
 
-Both distributions pass `twine check`, the changelog has the version, and both commands of the README run with the
-wheel on the oldest and the newest Python here that setup.py claims, in a clone of what is committed.
+What is committed is ready (see `unready`), and both distributions pass `twine check`. On the oldest and the newest
+Python here that setup.py claims, both commands of the README run with the wheel, in a clone: the first without extras.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from beamscore.metrics.version import VERSION
-from tests.flink.install import new_environment
+from tests.flink.install import install, new_environment
 from tests.installed.pythons import claimed_pythons
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -19,23 +20,46 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def check(folder: Path) -> None:
     """Builds and tries the release in the folder, which is made anew; ends at the first command that fails."""
-    if f"## [{VERSION}]" not in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"):
-        raise SystemExit(f"CHANGELOG.md: has no section ## [{VERSION}]; name the changes that are released")
+    if _git(PROJECT, "status", "--porcelain"):
+        raise SystemExit("the working tree has changes, which the release would lack: commit or remove them")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tree = folder / "tree"
     _run("git", "clone", "--quiet", PROJECT, tree)
+    if problems := [*unready(tree)]:
+        raise SystemExit("\n".join(problems))
     wheel = _build(folder, tree)
     pythons = claimed_pythons()
     for number, python in sorted({pythons[0], pythons[-1]}):
         name = ".".join(map(str, number))
         print(f"== Python {name}", flush=True)
         environment = folder / f"environment-{name}"
-        new_environment(environment, f"beamscore[dev] @ {wheel.as_uri()}", python=python)
-        # What the README's commands would install is there.
+        make = ("make", "-C", tree, f"VENV={environment}", f"OUT={folder / f'out-{name}'}")
+        new_environment(environment, wheel, python=python)
+        # What the README's commands would install is there, but no extras yet: the demo needs none.
         (environment / ".ready").touch()
-        _run("make", "-C", tree, "demo", "test", f"VENV={environment}", f"OUT={folder / f'out-{name}'}")
-    print(f"beamscore {VERSION} can be released: {folder / 'dist'}")
+        _run(*make, "demo")
+        install(environment / "bin" / "python", f"beamscore[dev] @ {wheel.as_uri()}")
+        _run(*make, "test")
+    print(f"{wheel.stem} can be released: {wheel.parent}")
+
+
+def unready(tree: Path) -> Iterator[str]:
+    """Yields why what is committed in a clone cannot be released: its changelog or its tag."""
+    version = (tree / "metrics" / "version.py").read_text(encoding="utf-8").split('"')[-2]
+    changelog = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
+    changes = dict(re.findall(r"(?ms)^## \[(.+?)\].*?$(.*?)(?=^## |\Z)", changelog))
+    if version not in changes:
+        yield f"CHANGELOG.md: has no section ## [{version}]; name the changes that are released"
+    if changes.get("Unreleased", "").strip():
+        yield f"CHANGELOG.md: [Unreleased] is not empty; its changes belong to [{version}], or to a later VERSION"
+    tag = f"v{version}"
+    if _git(tree, "tag", "--list", tag) and tag not in _git(tree, "tag", "--points-at", "HEAD").split():
+        yield f"the tag {tag} is on a different commit; raise VERSION in metrics/version.py"
+
+
+def _git(tree: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=tree, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _build(folder: Path, tree: Path) -> Path:
