@@ -43,12 +43,14 @@ class Ring(msgspec.Struct):
 class Pen(msgspec.Struct):
     """The state that a group inherits: atom, angles in degrees, length, style, and the surrounding ring.
 
-    `ring` remains set in the branches of the ring, where `in_ring` is False.
+    `ring` remains set in the branches of the ring, where `in_ring` is False. `heading` chooses the alternative of a
+    submolecule: it is the angle of the last bond of the group, before its first bond the default.
     """
 
     atom: int = -1
     last: Last = "nothing"
     angle: float = 0.0
+    heading: float = 0.0
     default_angle: float = 0.0
     default_length: float = 1.0
     default_style: Style = "plain"
@@ -96,7 +98,7 @@ class _ChemfigReader:
             self.draw_circle(pen)
         while True:
             if source.peek() not in ENDS_OF_GROUP:
-                text, hooks = source.take_atoms(pen.angle)
+                text, hooks = source.take_atoms(pen.heading)
                 if text is not None:
                     self.draw_atom(pen, text)
                     self.draw_hooks(pen.atom, hooks)
@@ -118,21 +120,22 @@ class _ChemfigReader:
         elif pen.last == "ring atom" and pen.ring is not None:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
-            pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
-        if self.expand() == "[":
+            pen.default_angle = pen.angle % 360 + (half - 90 if pen.ring.drawn else at_root)
+        if self.expand(pen) == "[":
             offset = self.source.offset
             angle, length, _, _, style = split_fields(self.source.take_enclosed())
             pen.angle = pen.default_angle = self.read_angle(angle, offset, pen)
             pen.default_length = self.read_length(length, offset, pen)
             pen.default_style = self.read_style(style, pen)
-            self.expand()
+            self.expand(pen)
         if pen.last == "nothing":
             pen.angle = pen.default_angle
+        pen.heading = pen.angle % 360 if pen.in_ring else pen.default_angle
 
-    def expand(self) -> str:
-        """Expands the submolecules at the cursor; returns the character after them."""
+    def expand(self, pen: Pen) -> str:
+        """Expands the submolecules with which a group starts; returns the character after them."""
         while (following := self.source.peek()) == "!":
-            self.source.expand_submolecule(runs_left=False)
+            self.source.expand_submolecule(pen.default_angle)
         return following
 
     def draw_hooks(self, atom: int, hooks: Sequence[tuple[str, str]]) -> None:
@@ -180,7 +183,7 @@ class _ChemfigReader:
             length = self.read_length(fields[1], offset, pen)
         self.last_start = pen.atom
         pen.atom = self.last_end = self.drawing.grow(pen.atom, drawn, angle, length)
-        pen.angle, pen.last = angle, "bond"
+        pen.angle, pen.heading, pen.last = angle, angle % 360, "bond"
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
         return False

@@ -139,7 +139,7 @@ class ChemfigSource:
         """Takes a group of atoms; returns its text, tokens separated by blanks, and the (name, bond) of each hook.
 
         The text is None if there is no group, and empty if nothing in it is printed, as in `|`, `@{name}` or `?`.
-        `angle` is the direction of the previous bond, in degrees.
+        `angle`, in degrees, chooses the alternatives of submolecules.
         """
         text: list[str] = []
         hooks: list[tuple[str, str]] = []
@@ -149,7 +149,7 @@ class ChemfigSource:
                 self.position = plain.end()
                 text += plain[0]
             elif character == "!":
-                self.expand_submolecule(90 < angle % 360 < 270)
+                self.expand_submolecule(angle)
             elif character == "{":
                 text.append(f"{{{self.take_enclosed()}}}")
             elif character == "\\":
@@ -182,8 +182,11 @@ class ChemfigSource:
             return [CIRCLE]
         return ["" if command == "\\chemskipalign" else command]
 
-    def expand_submolecule(self, runs_left: bool) -> None:
-        """Replaces the submolecule `!{name}`, `!\\name` or `!n` at the cursor with its code."""
+    def expand_submolecule(self, angle: float) -> None:
+        """Replaces the submolecule `!{name}`, `!\\name` or `!n` at the cursor with its code.
+
+        Its alternative is taken if `angle`, in degrees, points to the left, between 90 and 270.
+        """
         start, offset = self.position, self.offset
         self.expansions += 1
         if self.expansions > MAX_EXPANSIONS:
@@ -197,7 +200,7 @@ class ChemfigSource:
         if name not in self.submolecules:
             raise UnreadableMolecule(offset, f"a submolecule that \\definesubmol defines instead of {name[:40]!r}")
         code, alternative, arguments = self.submolecules[name]
-        code = alternative if runs_left and alternative is not None else code
+        code = alternative if alternative is not None and 90 < round(angle, 3) < 270 else code
         for number in range(1, arguments + 1):
             argument = self.take_enclosed() if self.peek() == "{" else self.take() if self.peek() else ""
             if len(code) + code.count(f"#{number}") * len(argument) > MAX_EXPANSION_LENGTH:

@@ -113,10 +113,14 @@ def test_submolecules_and_options_of_a_region() -> None:
     # An argument may come twice, and be long.
     twice, long = "\\definesubmol{twice}1{-[2]#1-[1]#1}", "C H_2" * 5
     assert molecule(f"A!{{twice}}{{{long}}}", twice) == molecule(f"A-[2]{long}-[1]{long}")
-    assert [molecule(f"A-[{n}]!{{end}}", definitions).texts[1] for n in (1, 3)] == ["O_{2}N", "N_{2}O"]
-    # The fourth side of this ring runs at 330.5 + 4 * 60 - 120 = 450.5 degrees, to the left.
-    assert "N_{2}O" in molecule("-[:330.5]*6(----!{end}--)", definitions).texts
-    assert "O_{2}N" in molecule("-[:330]*6(----!{end}--)", definitions).texts, "straight up is not to the left"
+    # Before the first bond of a group, its default angle counts. Straight up is not to the left, even if the sums of
+    # sevenths are a little above 90. The fourth side of a ring after 330.5 runs at 330.5 + 4 * 60 - 120 = 450.5.
+    for drawn, contents in {
+        "N_{2}O": ["A-[3]!{end}", "-[:330.5]*6(----!{end})", "[4]-[1](!{end})", "[4]-[1]((-)!{end})", "-*6((!{end})-)"],
+        "O_{2}N": ["A-[1]!{end}", "-[:330]*6(----!{end})", "*7(-----*7(-!{end}))", "-[:300]*6((!{end})-)"],
+    }.items():
+        for content in contents:
+            assert drawn in molecule(content, definitions).texts, content
     first, second = line("\\chemfig[x][angle increment=30]{A-[1]B} \\chemfig { A -[:30] B }").regions
     assert first.molecule == second.molecule == molecule("A-[:30]B")
     *_, last = line("\\chemfig{A\\chemfig{B}} \\chemfig{A-[:30]B}").regions
