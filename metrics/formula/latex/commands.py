@@ -66,7 +66,9 @@ LAPS = {
     **dict.fromkeys(("\\rlap", "\\mathrlap"), "\\rlap"),
     **dict.fromkeys(("\\boxed", "\\fbox"), "\\boxed"),
 }
-INVISIBLE = frozenset(FONTS.values()) | TEXTS | CLASSES | ROWS | frozenset(LAPS.values())
+RENAMED = FRACTIONS | FONTS | LAPS | dict.fromkeys(TEXTS, r"\mathrm")
+"""The names with which the parser prints commands that take arguments."""
+INVISIBLE = frozenset(FONTS) | TEXTS | CLASSES | ROWS | frozenset(LAPS)
 LETTERS = words(
     "\\alpha \\beta \\gamma \\delta \\epsilon \\zeta \\eta \\theta \\iota \\kappa \\lambda \\mu \\nu \\xi \\omicron "
     "\\pi \\rho \\sigma \\tau \\upsilon \\phi \\chi \\psi \\omega \\varepsilon \\vartheta \\varpi \\varrho \\varsigma "

@@ -115,7 +115,7 @@ def _table_tokens(text: str) -> list[str]:
 
 
 def _rewritten(tokens: list[str], released: bool, table: bool = False) -> tuple[str, ...]:
-    return tuple(_with_braces(_with_one_spelling(_joined(tokens, released, table), released), released))
+    return tuple(_with_braces(_with_one_spelling(_joined(tokens, released, table), released, table), released))
 
 
 def _joined(tokens: list[str], released: bool, table: bool) -> list[str]:
@@ -182,21 +182,25 @@ def _lengths_end(tokens: list[str], at: int, groups: int, pattern: re.Pattern[st
     return end
 
 
-def _with_one_spelling(tokens: list[str], released: bool) -> list[str]:
-    """Spells out dots, dashes and operator names, and removes the commands in `commands.DROPPED`."""
+def _with_one_spelling(tokens: list[str], released: bool, table: bool) -> list[str]:
+    """Spells out dots, dashes and operator names, renames commands, and removes those in `commands.DROPPED`."""
     result: list[str] = []
+    names = {} if released else commands.FRACTIONS if table else commands.RENAMED
     for token in tokens:
-        if token in commands.SPELLED and (released or token not in commands.MODULI):
+        if token in commands.LIMIT_OPERATORS and not (released or table):
+            result += ["\\operatorname", "{", *token[1:], "}"]
+        elif token in commands.SPELLED and (released or token not in commands.MODULI):
             letters = "mod" if token.endswith("mod") else token[1:]
             result += ["\\mathrm", "{", *letters, "}"]
         elif token in commands.DOTS:
-            result += [".", ".", "."]
+            is_argument = result[-1:] in (["^"], ["_"]) and not released
+            result += ["{", ".", ".", ".", "}"] if is_argument else [".", ".", "."]
         elif token in {"--", "---"}:
             result += token
         elif token == "*" and result and result[-1] == "\\operatorname":
             continue
         elif token not in commands.DROPPED:
-            result.append("\\operatorname" if token == "\\operatorname*" else token)
+            result.append("\\operatorname" if token == "\\operatorname*" else names.get(token, token))
     return result
 
 

@@ -416,7 +416,7 @@ class _Reader:
         spelled = token in commands.LETTERS or (self._released and token[1:] not in commands.COMMANDS)
         if self._roman and spelled and token[1:].isalpha():
             return ["\\ ", *token[1:]]
-        if token in commands.LIMIT_OPERATORS:
+        if token in commands.LIMIT_OPERATORS and self._released:
             return ["\\operatorname", "{", *token[1:], "}"]
         if token in commands.COLORS:
             self._take_match(_OPTION)
@@ -444,8 +444,7 @@ class _Reader:
             return [token, *self._argument()]
         argument = self._argument()
         name = "\\" + "".join(argument[1:-1])
-        is_restored = name in commands.RESTORED and (self._released or name not in commands.LIMIT_OPERATORS)
-        return [name] if token == "\\operatorname" and is_restored else [token, *argument]
+        return [name] if token == "\\operatorname" and name in commands.RESTORED else [token, *argument]
 
     def _font(self, token: str) -> list[str]:
         """Reads the argument of a font command.

@@ -91,6 +91,8 @@ class _Writer:
         self._tokens = tokens
         self._swallowing = swallowing
         self._released = released
+        # The released tool puts the argument of _ in braces, but not that of ^, which takes the scripts behind it.
+        self._with_lone_argument = {"_"} if released else _SCRIPTS
         self._depth = 0
         self.pieces: list[str] = []
         self.labels: list[str] = []
@@ -111,6 +113,8 @@ class _Writer:
             end = self._ordinary(at, braced)
         elif token in _TAKING_ARGUMENTS:
             end = self._command(token, at)
+        elif token in _SCRIPTS and not self._released and (after := self._script(at)) is not None:
+            end = after
         else:
             self.pieces.append(_typeset(token))
             end = at + 1
@@ -139,33 +143,48 @@ class _Writer:
         pieces += ["{"] * apart + tokens[at:start]
         self.write(start, end)
         pieces += ["}"] * apart
-        return self._close(end) if has_ink else end
+        return self._close(at, end) if has_ink else end
 
     def _open(self, token: str) -> None:
         self.pieces.append(f"{MARK}{{{len(self.labels)}}}")
         self.labels.append(token)
 
-    def _close(self, at: int) -> int:
-        """Writes the scripts that follow at `at` and the end of the mark; returns the index after them."""
+    def _close(self, start: int, at: int) -> int:
+        """Writes the scripts of the token at `start`, which follow at `at`, and the end of its mark.
+
+        Returns the index after them. A token that is the argument of a script has none.
+        """
         tokens = self._tokens
-        while at < len(tokens) and tokens[at] in _SCRIPTS:
-            script, at = tokens[at], at + 1
-            following = tokens[at] if at < len(tokens) else "}"
-            if following in _NO_SCRIPT:
-                self.pieces.append(script)
-                continue
-            end = _end_of_script(tokens, at) if following == "{" else at
-            if end is None:
-                at -= 1
-                break
-            self.pieces += [script, "{", MARK + "{}"]
-            if following == "{":
-                self.write(at + 1, end)
-                at = end + (end < len(tokens) and tokens[end] == "}")
-            else:
-                at = self._token(at, braced=False)
-            self.pieces += [UNMARK, "}"]
+        if not (start and tokens[start - 1] in self._with_lone_argument):
+            while at < len(tokens) and tokens[at] in _SCRIPTS:
+                end = self._script(at)
+                if end is None:
+                    break
+                at = end
         self.pieces.append(UNMARK)
+        return at
+
+    def _script(self, at: int) -> int | None:
+        """Writes the script at `at`, in braces; returns the index after it.
+
+        Returns None, and writes nothing, if it is not closed within its array cell.
+        """
+        tokens = self._tokens
+        script, at = tokens[at], at + 1
+        following = tokens[at] if at < len(tokens) else "}"
+        if following in _NO_SCRIPT:
+            self.pieces.append(script)
+            return at
+        end = _end_of_script(tokens, at) if following == "{" else at
+        if end is None:
+            return None
+        self.pieces += [script, "{", MARK + "{}"]
+        if following == "{":
+            self.write(at + 1, end)
+            at = end + (end < len(tokens) and tokens[end] == "}")
+        else:
+            at = self._token(at, braced=False)
+        self.pieces += [UNMARK, "}"]
         return at
 
     def _root(self, at: int) -> int:
@@ -180,7 +199,7 @@ class _Writer:
             start = end + 1
         end = closing(self._tokens, start) + 1
         self.write(start, end)
-        return self._close(end)
+        return self._close(at, end)
 
     def _span(self, at: int) -> int:
         """Writes a cell of several columns or rows, of which the last argument is printed.
@@ -208,9 +227,9 @@ class _Writer:
             self.labels.append(token)
             end = at + 1
         else:
-            self._open(token)
+            self._open("\\frac" if token == "\\over" and not self._released else token)
             self.pieces.append(_typeset(token))
-            end = self._close(at + 1)
+            end = self._close(at, at + 1)
         self.pieces += ["}"] if braced else []
         return end
 

@@ -15,6 +15,7 @@ from beamscore.metrics.common.svg import EXTRA, MATCHED, MISSED
 from beamscore.metrics.formula import benchmark as module
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.draw import SHARPNESS
+from beamscore.metrics.formula.latex import commands
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.boxes import PADDING
 from beamscore.metrics.formula.render.typeset import Typesetter
@@ -60,10 +61,10 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
         r"\begin{tabular}{|l|r|} \hline a & $ \sum _ { i & } w $ \\ \hline o & 8 \\ \hline \end{tabular}",
         {"cdm": 0, "render_failure": 1},
     ),
-    # Neither cell moves what is around it.
+    # Neither cell moves what is around it, and boxes are no tokens.
     (
         r"\begin{tabular}{cc} x & a \\ y & b \end{tabular}",
-        r"\begin{tabular}{cc} \multirow[t]1*[0pt]{x} & \multicolumn1ca \\ y & b \end{tabular}",
+        r"\begin{tabular}{cc} \multirow[t]1*[0pt]{x} & \multicolumn1ca \\ \fbox{y} & $\hbox{b}$ \end{tabular}",
         {"cdm": 1},
     ),
     # A column has a third of the width, which is 205.8 mm, and there are no more than 99 of a kind.
@@ -84,6 +85,19 @@ def test_examples(benchmark_: FormulaBenchmark) -> None:
         assert {name: result.metrics[name] for name in expected} == pytest.approx(expected), (truth, prediction)
         assert ("render_failure" in result.metrics) == (prediction is not None)
         assert not result.coverage
+
+
+def test_what_changes_nothing_on_the_page_changes_no_cdm(benchmark_: FormulaBenchmark) -> None:
+    """A brace that TeX drops, no braces around one token, and a fraction as an infix, in a formula and in a table."""
+    drawn = [truth["latex"] for truth, _ in (sample(index, 17) for index in range(60)) if truth["kind"] == "formula"]
+    pairs = [pair(each, re.sub(r"\{ (\S+) \}", r"\1", each) + " }") for each in drawn]
+    known = commands.RENAMED.keys() | commands.LIMIT_OPERATORS | commands.MARKS | commands.STACKS | commands.DOTS
+    for name in sorted(known | commands.SPELLED - commands.MODULI.keys()):
+        text = rf"{{\sum_0^n x \over 2}} + \sum_{name}{{b}}{{c}}^2_3 {name} d {{e}}^f + g + h + i"
+        braced = re.sub(r"([_^])(\w)", r"\1{\2}", text.replace(r"{\sum_0^n x \over 2}", r"\frac{\sum_0^n x}{2}"))
+        pairs += [pair(braced, f"{text} }}"), pair(*(rf"\begin{{tabular}}{{c}}${each}$" for each in (braced, text)))]
+    assert [each.truth.latex for each, result in zip(pairs, score(benchmark_, *pairs), strict=True)
+            if result.metrics.get("cdm") != 1] == []  # fmt: skip
 
 
 def test_released_keeps_the_last_of_two_scripts_and_texts_as_they_are_given(

@@ -61,8 +61,8 @@ FORMS = {
         r"\begin{tabular}[t]{@{}c@{}c} a \\ b & [ x ] \\ \cmidrule[1pt](lr){1-2} \midrule \end{tabular}"
     ),
     # Tables keep their rules, lose blanks and skips, and get the end that they lack.
-    r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}": (
-        r"\begin{tabular}{l|c} a b & $ x _ 1 $ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}"
+    r"\begin{tabular}{l|c} ab & $\dfrac{x_1}2$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}": (
+        r"\begin{tabular}{l|c} a b & $ \frac { x _ 1 } { 2 } $ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}"
     ),
     r"\begin{tabular}{c} x \hspace{1cm} \specialrule{1pt}{2pt}{3pt} y": (
         r"\begin{tabular}{c} x \specialrule{1pt}{2pt}{3pt} y \end{tabular}"
@@ -162,10 +162,10 @@ SPELLINGS = {
     ),
     # \noalign prints text, and brackets belong to the cell where the command has none behind its argument.
     (text := r"\noalign{\vskip 2pt\hbox{b}} \noalign{c} \arrayrulecolor{d}[1] \rotatebox{90}[2] \parbox{1cm}[3] }"): (
-        r"\noalign { \hbox { b } } \noalign { c } [ 1 ] [ 2 ] [ 3 ] }",
+        r"\noalign { \mathrm { b } } \noalign { c } [ 1 ] [ 2 ] [ 3 ] }",
         text,
     ),
-    (text := r"\makebox[1cm]x \makeboxes{b} \vboxes{b} }"): (r"\mbox x \makeboxes { b } \vboxes { b } }", text),
+    (text := r"\makebox[1cm]x \makeboxes{b} \vboxes{b} }"): (r"\mathrm { x } \makeboxes { b } \vboxes { b } }", text),
     LAYOUT: (r"{ \boxed { \mathrm { \vcenter { a } } } }", LAYOUT),
     # Line breaks lose their distance, skips keep all of their length, and a word makes neither a table nor rows.
     r"a \\*[2pt] \hskip 1pt plus 1 fil minus -2pt b": (
