@@ -5,9 +5,9 @@ Files may also be in a zip archive, the format in which results are submitted to
 A line starts with the coordinates, `x1,y1,x2,y2` of a box or `x1,y1,...,x4,y4` of a quadrilateral, separated by commas,
 tabs or blanks, whichever comes first. The rest of the line depends on the role of the file:
 
-    ground_truth  the text
+    ground_truth  the text; nothing if the region has none
     detections    nothing, or a confidence
-    spotting      the text that a system read
+    spotting      the text that a system read, or nothing
     detext        orientation (0 horizontal, 1 oriented), text, difficulty
 
 The paper shows DeTEXT's own files only in a picture (Fig 4), with these fields in this order; the separator is assumed
@@ -166,9 +166,8 @@ def regions_of(part: Part) -> Iterator[Region]:
 
 
 def _ground_truth(line: str) -> Read:
-    region, coordinates, rest = _location(line)
-    text = _text(rest)
-    return {**region, "text": text, "ignore": text == DONT_CARE}, coordinates
+    region, coordinates = _spotted(line)
+    return {**region, "ignore": region.get("text") == DONT_CARE}, coordinates
 
 
 def _detection(line: str) -> Read:
@@ -184,8 +183,10 @@ def _detection(line: str) -> Read:
 
 
 def _spotted(line: str) -> Read:
+    """Returns the region of a line, without `text` if the line ends right after its coordinates."""
     region, coordinates, rest = _location(line)
-    return {**region, "text": _text(rest)}, coordinates
+    # Lines are stripped, so the only separator at an end is a comma; an empty text follows it, as in ICDAR's scripts.
+    return ({**region, "text": _text(rest)} if rest or line.endswith(",") else region), coordinates
 
 
 def _detext(line: str) -> Read:

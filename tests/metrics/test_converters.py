@@ -166,7 +166,10 @@ def test_a_line_of_figure_text() -> None:
         ("ground_truth", '1,2,3,4,12"', word(BOX, '12"')),
         ("ground_truth", "-1.5,+2,3e1,.4,x", word({"box": [-1.5, 2, 30, 0.4]}, "x")),
         ("ground_truth", "1,2,3,4,,5", word(BOX, ",5")),
-        ("ground_truth", "1,2,3,4", word(BOX, "")),
+        # The text of a region may be empty, or absent.
+        ("ground_truth", "1,2,3,4,", word(BOX, "")),
+        ("ground_truth", "1,2,3,4,5,6,7,8\t", {**SQUARE, "ignore": False}),
+        ("spotting", "1 2 3 4", BOX),
         ("ground_truth", '1,2,3,4,"###"', word(BOX, "###", ignore=True)),
         ("ground_truth", "1,2,3,4,#", word(BOX, "#")),
         ("ground_truth", "1,2,3,4,5551234567", word(BOX, "5551234567")),
