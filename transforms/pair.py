@@ -13,7 +13,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from .blocks import Block, at_end, sorted_on_disk, unpack
 from .counters import RecordCounts
-from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, quarantined
+from .records import GROUND_TRUTH, REUSED_ROWS, UNMATCHED, Cause, EncodedRecord, quarantined
 from .repeats import label_of, paired_of
 from .scored import PairedSample
 
@@ -108,9 +108,8 @@ class DeduplicateAndPair(beam.DoFn):
         """Makes a sample of the first records of each side, and yields a batch when it is full."""
         truth = records.pop(GROUND_TRUTH, None)
         if truth is None:
-            message = "no readable ground-truth record has this sample_id; check the ids of both sides"
             for record in records.values():
-                yield self._quarantined(record, sample_id, "unmatched", message)
+                yield self._quarantined(record, sample_id, "unmatched", UNMATCHED)
             return
         for slot in records:
             if isinstance(slot, tuple):

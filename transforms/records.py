@@ -244,6 +244,8 @@ Cause = Literal[
     "unreadable", "no_sample_id", "no_repeat", "too_large", "too_deep", "duplicate", "unmatched", "invalid", "failed"
 ]
 
+UNMATCHED = "no readable ground-truth record has this sample_id; check the ids of both sides"
+
 
 class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
     """A record that was not scored, and why: one line of DIR/quarantine."""

@@ -34,6 +34,7 @@ from ...transforms.io.readers import converted, same_name
 from ...transforms.records import (
     GROUND_TRUTH,
     JSON,
+    UNMATCHED,
     Cause,
     ColumnsReader,
     EncodedRecord,
@@ -339,7 +340,7 @@ class Scorer:
                 added.outcomes[0][outcome_of(label)] += 1
                 added.outcomes[0][paired_of(label)] += is_paired
             if not is_paired:
-                message = "no ground-truth record has this sample_id"
+                message = UNMATCHED
                 if (earlier := self._totals.rows.get(sample_id)) is not None:
                     message = _TOO_LATE if earlier.prediction_status is None else _SCORED
                 added.reject(record, sample_id, "unmatched", message)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import beamscore
+from beamscore.transforms.records import UNMATCHED
 from beamscore.transforms.totals import SliceTotals
 from tests.toy import ToyBenchmark
 
@@ -64,7 +65,7 @@ def test_a_prediction_that_comes_after_its_sample_is_told_from_one_without_a_sam
     with pytest.warns(UserWarning, match=f"^the predictions: nothing was scored: y, for example: {late}$"):
         found = scorer.compute()
     errors = {each.sample_id: each.message for each in found.rejected}
-    assert errors == {"y": late, "z": "no ground-truth record has this sample_id"}
+    assert errors == {"y": late, "z": UNMATCHED}
     # One that has its prediction needs no other.
     for _ in range(2):
         scorer.update([{"sample_id": "w", "text": "a"}] * (_ == 0), [{"sample_id": "w", "text": "a"}])
