@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import hypot
+from math import hypot, inf, nextafter
 from typing import NamedTuple
 
 from ..statistics.ratios import plain_sum
@@ -29,19 +29,20 @@ MIN_IOU = 0.5
 
 
 class Rules(NamedTuple):
-    """The thresholds of DetEval, and whether shares must exceed them (`strict`) or only reach them."""
+    """The smallest shares that pass the thresholds of DetEval."""
 
     sigma: float
     tau: float
-    strict: bool
 
-    def reached(self, share: float, threshold: float) -> bool:
-        """Returns whether a share reaches `threshold`; if `strict`, whether it exceeds it."""
-        return share > threshold if self.strict else share >= threshold
+    @classmethod
+    def of(cls, sigma: float, tau: float, strict: bool) -> Rules:
+        """Returns the rules of two thresholds; strict: whether shares must exceed them, not only reach them."""
+        return cls(nextafter(sigma, inf), nextafter(tau, inf)) if strict else cls(sigma, tau)
 
-    def sum_reached(self, shares: Sequence[float], threshold: float) -> bool:
-        """Returns whether the sum of shares, rounded to 4 decimals (as released), reaches `threshold`; not if empty."""
-        return bool(shares) and self.reached(round(plain_sum(shares), 4), threshold)
+
+def sum_passes(shares: Sequence[float], least: float) -> bool:
+    """Returns whether the sum of shares, rounded to 4 decimals (as released), is at least `least`; not if empty."""
+    return bool(shares) and round(plain_sum(shares), 4) >= least
 
 
 class Match(NamedTuple):
@@ -91,21 +92,17 @@ class DetEval:
         taken_detections = {match.detections[0] for match in matches}
         for truth in several:
             parts = [
-                each
-                for each in by_truth[truth]
-                if each.detection not in taken_detections and rules.reached(each.tau, rules.tau)
+                each for each in by_truth[truth] if each.tau >= rules.tau and each.detection not in taken_detections
             ]
-            if rules.sum_reached([each.sigma for each in parts], rules.sigma):
+            if sum_passes([each.sigma for each in parts], rules.sigma):
                 matches.append(Match([truth], [each.detection for each in parts]))
                 taken_truths.add(truth)
                 taken_detections.update(matches[-1].detections)
         for detection in merging:
             parts = [
-                each
-                for each in by_detection[detection]
-                if each.truth not in taken_truths and rules.reached(each.sigma, rules.sigma)
+                each for each in by_detection[detection] if each.sigma >= rules.sigma and each.truth not in taken_truths
             ]
-            if detection not in taken_detections and rules.sum_reached([each.tau for each in parts], rules.tau):
+            if detection not in taken_detections and sum_passes([each.tau for each in parts], rules.tau):
                 matches.append(Match([each.truth for each in parts], [detection]))
                 taken_truths.update(matches[-1].truths)
         return matches
@@ -146,7 +143,7 @@ def _single_pairs(
 
     Only pairs that are the only one to reach both thresholds in their row and in their column are included.
     """
-    good = [each for each in overlaps if rules.reached(each.sigma, rules.sigma) and rules.reached(each.tau, rules.tau)]
+    good = [each for each in overlaps if each.sigma >= rules.sigma and each.tau >= rules.tau]
     rows, columns = Counter([each.truth for each in good]), Counter([each.detection for each in good])
     single = {}
     for each in good:

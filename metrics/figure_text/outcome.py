@@ -14,22 +14,22 @@ from .overlaps import Overlap, measure
 from .pairing import Candidate, Pair, largest_pairing
 from .records import FigureTextOptions
 from .regions import Region, locate, rectangle
-from .spotting import Texts, equal_text, in_agreement, same_text, text_numbers, words_in_place
+from .spotting import Texts, in_agreement, same_text, text_numbers, with_equal_text, words_in_place
 
 
 class Comparison(NamedTuple):
     """The comparison of both sides of a figure, whichever regions count. Regions are identified by position.
 
     truths: the ground-truth regions that can be measured. counted: the number of detections to count. inside: the
-    pairs (region, detection) in which the detection is excluded if the region is don't-care. words: the candidates
-    for correctly spotted words; None under `iou`, which uses the matches with the right text. dropped: the regions of
-    each side that cannot be measured, with the reason.
+    overlaps whose detection is excluded if the region is don't-care. words: the candidates for correctly spotted
+    words; None under `iou`, which uses the matches with the right text. dropped: the regions of each side that cannot
+    be measured, with the reason.
     """
 
     truths: Mapping[int, Region]
     counted: int
     overlaps: Sequence[Overlap]
-    inside: Sequence[Pair]
+    inside: Sequence[Overlap]
     matcher: DetEval | IouMatcher
     texts: Texts
     words: Sequence[Candidate] | None
@@ -76,7 +76,7 @@ def score_figure(
     both = compare(figure, options, budget)
     pairs = len(both.overlaps) // OVERLAPS_PER_CARE_STEP
     budget.spend((2 + len(members)) * (pairs + len(figure.truths) // 8 + len(figure.predictions) // 8))
-    outside = both.counted - len({detection for _, detection in both.inside})
+    outside = both.counted - len({each.detection for each in both.inside})
     whole = score_care(both, [each for each in figure.located if not figure.truths[each].ignore], budget)
     statistics = _counts(whole, both.counted, "")
     for subset, positions in members.items():
@@ -84,7 +84,7 @@ def score_figure(
     if outside:
         statistics["detection.outside"] = outside
     near = in_agreement(both.overlaps, options.agreement_overlap)
-    agreeing = [each for each in near if equal_text(both.texts, each[0], each[2])]
+    agreeing = with_equal_text(near, both.texts)
     statistics |= {
         f"agreement.{what}": len(agreeing_pairs)
         for what, candidates in (("location", near), ("text", agreeing))
@@ -122,7 +122,7 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
     if protocol == "iou":
         matcher = IouMatcher(truths, detections, overlaps)
     else:
-        rules = Rules(options.sigma_threshold, options.tau_threshold, strict=protocol == "published")
+        rules = Rules.of(options.sigma_threshold, options.tau_threshold, strict=protocol == "published")
         matcher = DetEval(truths, detections, overlaps, rules)
         sides = truths, detections, overlaps
         if geometry == "polygon":
@@ -134,7 +134,7 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
         truths=truths,
         counted=len(detections) + len(false),
         overlaps=overlaps,
-        inside=[(each.truth, each.detection) for each in covering if each.tau > options.dont_care_share],
+        inside=[each for each in covering if each.tau > options.dont_care_share],
         matcher=matcher,
         texts=texts,
         words=words,
@@ -145,7 +145,7 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
 def score_care(both: Comparison, positions: Sequence[int], budget: Budget) -> CareResult:
     """Returns the result of a figure if the ground-truth regions at `positions` count."""
     care = {each: None for each in positions if each in both.truths}
-    dont_care = {detection for truth, detection in both.inside if truth not in care}
+    dont_care = {each.detection for each in both.inside if each.truth not in care}
     matches = both.matcher.matches(care, dont_care)
     if both.words is None:
         located = [(one.truths[0], one.detections[0]) for one in matches]
@@ -153,7 +153,7 @@ def score_care(both: Comparison, positions: Sequence[int], budget: Budget) -> Ca
     else:
         spotted = largest_pairing(both.words, care, dont_care, budget)
     wordless = care.keys() - both.texts[0].keys()
-    excused = {detection for truth, detection in both.inside if truth in wordless} - dont_care if wordless else set()
+    excused = {each.detection for each in both.inside if each.truth in wordless} - dont_care if wordless else set()
     excused.difference_update([detection for _, detection in spotted])
     return CareResult(care, dont_care, matches, spotted, len(wordless), len(excused))
 

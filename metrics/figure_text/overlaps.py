@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import shapely
 
@@ -18,7 +18,7 @@ from .records import Box
 from .regions import Region
 
 
-class Overlap(NamedTuple):
+class Overlap(msgspec.Struct, frozen=True, gc=False):
     """A ground-truth region and a detection that have area in common, identified by position.
 
     common: the area in common. sigma, tau: the shares of the ground-truth and of the detected region that are covered.
@@ -42,14 +42,14 @@ def measure(truths: Collection[Region], detections: Collection[Region], budget: 
     `charge_intersections`. Raises RejectedRecord if too many pairs overlap.
     """
     pairs = near_pairs(truths, [*detections], budget)
-    budget.spend(STEPS_PER_OVERLAP * len(pairs))
-    if pairs and pairs[0][0].polygon is not None:
-        some, others = ([pair[side].polygon for pair in pairs] for side in (0, 1))
+    budget.spend(STEPS_PER_OVERLAP * len(pairs[0]))
+    if pairs[0] and pairs[0][0].polygon is not None:
+        some, others = ([each.polygon for each in side] for side in pairs)
         charge_intersections(some, others, budget)
         with np.errstate(all="ignore"):  # corners within 1e-300 of each other cause a division by 0
             areas = shapely.area(shapely.intersection(some, others)).tolist()
     else:
-        areas = [shared_area(truth.box, detection.beside(truth)) for truth, detection in pairs]
+        areas = [shared_area(truth.box, detection.beside(truth)) for truth, detection in zip(*pairs, strict=True)]
     return [
         Overlap(
             truth.position,
@@ -59,13 +59,15 @@ def measure(truths: Collection[Region], detections: Collection[Region], budget: 
             common / detection.area,
             2 * common / (truth.area + detection.area),
         )
-        for (truth, detection), common in zip(pairs, areas, strict=True)
+        for truth, detection, common in zip(*pairs, areas, strict=True)
         if common > 0
     ]
 
 
-def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: Budget) -> list[tuple[Region, Region]]:
-    """Returns the pairs whose bounding boxes overlap, in order of truth, then detection.
+def near_pairs(
+    truths: Iterable[Region], detections: Sequence[Region], budget: Budget
+) -> tuple[list[Region], list[Region]]:
+    """Returns both sides of the pairs whose bounding boxes overlap, in order of truth, then detection.
 
     Sorts the detections along one axis, to compare each truth only with those in its range on that axis.
     """
@@ -74,7 +76,8 @@ def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: B
     boxes.sort(key=lambda each: each[0][axis])
     starts = [box[axis] for box, _ in boxes]
     ends = list(accumulate([box[axis + 2] for box, _ in boxes], max))
-    pairs: list[tuple[Region, Region]] = []
+    some: list[Region] = []
+    others: list[Region] = []
     for truth in truths:
         left, top, right, bottom = reach = truth.reach()
         first, last = bisect_right(ends, reach[axis]), bisect_left(starts, reach[axis + 2])
@@ -84,10 +87,11 @@ def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: B
             for (x1, y1, x2, y2), number in boxes[first:last]
             if x1 < right and left < x2 and y1 < bottom and top < y2
         ]
-        pairs += [(truth, detections[number]) for number in sorted(near)]
-        if len(pairs) > MAX_PAIRS:
+        some += [truth] * len(near)
+        others += [detections[number] for number in sorted(near)]
+        if len(some) > MAX_PAIRS:
             raise RejectedRecord("prediction", f"more than {MAX_PAIRS} pairs of regions overlap")
-    return pairs
+    return some, others
 
 
 def _longer_axis(boxes: Sequence[Box]) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..common.boxes import spanned_area
 from .overlaps import Overlap
 from .pairing import Candidate
 from .records import FigureTextOptions
@@ -59,11 +60,6 @@ def same_text(texts: Texts, truth: int, detection: int) -> bool:
     return texts[1].get(detection) in texts[0].get(truth, ())
 
 
-def equal_text(texts: Texts, truth: int, detection: int) -> bool:
-    """Returns whether both regions have text and the texts are equal, without what may be missing end to end."""
-    return texts[1].get(detection) in texts[0].get(truth, ())[:1]
-
-
 def words_in_place(
     truths: Mapping[int, Region],
     detections: Mapping[int, Region],
@@ -76,8 +72,7 @@ def words_in_place(
     for overlap in overlaps:
         if same_text(texts, overlap.truth, overlap.detection):
             truth = truths[overlap.truth]
-            (left, top, right, bottom), (x1, y1, x2, y2) = truth.box, detections[overlap.detection].beside(truth)
-            share = overlap.common / ((max(right, x2) - min(left, x1)) * (max(bottom, y2) - min(top, y1)))
+            share = overlap.common / spanned_area(truth.box, detections[overlap.detection].beside(truth))
             if share > threshold:
                 candidates.append((overlap.truth, -share, overlap.detection))
     return sorted(candidates)
@@ -86,3 +81,8 @@ def words_in_place(
 def in_agreement(overlaps: Iterable[Overlap], threshold: float) -> list[Candidate]:
     """Returns the sorted pairs for which 2 common / (sum of the areas) reaches `threshold`."""
     return sorted([(each.truth, -each.dice, each.detection) for each in overlaps if each.dice >= threshold])
+
+
+def with_equal_text(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
+    """Returns the pairs in which both have text and the texts are equal, without what may be missing end to end."""
+    return [each for each in candidates if texts[0].get(each[0], (-1,))[0] == texts[1].get(each[2])]

@@ -27,6 +27,7 @@ def cases() -> Iterator[Case]:
         ("10,000 boxes that do not overlap in 48 subsets", _marked(grid)),
         ("10,000 turned boxes", [_turned(3 * n, n / 5000) for n in range(10_000)]),
         ("1,000 regions with one text", _texts(boxes, ["a"])),
+        ("1,000 nearly equal boxes with one text", _texts(near[:1000], ["a"])),
         ("long texts", _texts(boxes, long)),
         ("one text of 16 MB", [{**boxes[0], "text": "ΰ" * 8_000_000}]),
         ("5,000,000 regions without anything", [{}] * 5_000_000),

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.boxes import area, bounding_box, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.figure_text.deteval import Rules
+from beamscore.metrics.figure_text.deteval import Rules, sum_passes
 from beamscore.metrics.figure_text.pairing import maximum_matching
 from tests.laws import tries
 from tests.metrics.figure_text.samples import Box, Regions, Words, at, rejection, score, words
@@ -146,10 +146,10 @@ def assert_only_words_count(result: SampleScore, truths: Words, read: Words, car
 
 def test_sums_of_shares_are_rounded_to_4_decimals() -> None:
     # 0.79996 and 0.80004 are 0.8000, 0.79994 is 0.7999, and 0.80006 is 0.8001.
-    found = {last: [Rules(0.8, 0.4, strict).sum_reached([0.4, last], 0.8) for strict in (True, False)]
+    found = {last: [sum_passes([0.4, last], Rules.of(0.8, 0.4, strict).sigma) for strict in (True, False)]
              for last in (0.39994, 0.39996, 0.40004, 0.40006)}  # fmt: skip
     assert found == {0.39994: [False] * 2, 0.39996: [False, True], 0.40004: [False, True], 0.40006: [True] * 2}
-    assert not Rules(0.8, 0.0, strict=False).sum_reached([], 0.0)
+    assert not sum_passes([], 0.0)
 
 
 @tries(200)
