@@ -149,7 +149,8 @@ class Typesetter:
         """Typesets formulas in one run.
 
         Returns the formulas whose pages are accepted, and those to typeset alone. Formulas that the run did not reach
-        are in neither. The two are never both empty.
+        are in neither, nor those before the one that ended it whose pages were not yet on disk. The two are never both
+        empty.
         """
         fonts: dict[int, Font] = {}
         run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
@@ -163,10 +164,8 @@ class Typesetter:
                 formula = formulas[page.number]
                 if all(0 <= mark < len(formula.labels) for mark in page.marks):
                     done[formula] = Typeset((page,), fonts, *on_paper(formula))
-        alone = [each for each in formulas[: reached + 1] if each not in done]
-        last = formulas[max(reached, run.begun)]
-        if run.ended and last not in done and last not in alone:
-            alone.append(last)
+        suspects = formulas[max(reached, run.begun) :][:1] if run.ended else formulas[: reached + 1]
+        alone = [each for each in suspects if each not in done]
         return done, alone if done or alone else [formulas[0]]
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
