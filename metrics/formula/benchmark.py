@@ -129,10 +129,10 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         try:
             allowances.check(number)
             if self.options.images:
-                for truth, prediction in sample.normalized:
-                    if truth and (drawn := renderings[truth].typeset):
-                        other = renderings[prediction].typeset if prediction else None
-                        sample.budget.spend(drawing_steps([drawn, other] if other else [drawn]))
+                for sides in sample.normalized:
+                    drawn = [renderings[side].typeset for side in sides if side]
+                    if drawn[0]:  # if a ground truth is not rendered, no image is drawn
+                        sample.budget.spend(drawing_steps([each for each in drawn if each]))
             scores = [score_pair(*formulas, renderings, self.options) for formulas in sample.normalized]
             return sample_score(sample.pairs, scores, sample.predicted)
         except RejectedRecord as rejected:

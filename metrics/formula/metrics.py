@@ -181,7 +181,7 @@ def _measured(score: FormulaScore, predicted: bool, totals: Counter[str]) -> dic
     if score.images is not None:
         totals.update(imaged=1, image_edits=score.images.edits, image_columns=score.images.columns)
         totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]
-        measured["image_edit_distance"] = score.images.edits / score.images.columns
+        measured["image_edit_distance"] = score.images.edits / score.images.columns if score.images.columns else 1.0
         measured["image_mse"] = score.images.squared_error
     return measured
 

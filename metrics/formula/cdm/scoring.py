@@ -150,6 +150,6 @@ def score_pair(
         edits=Levenshtein.distance(truth_tokens, prediction_tokens),
         length=max(len(truth_tokens), len(prediction_tokens)),
         bleu=bleu_counts(truth_tokens, prediction_tokens),
-        images=image_scores(left.typeset, right.typeset) if options.images and left.typeset else None,
+        images=image_scores(left.typeset, right.typeset) if options.images and matches is not None else None,
         left_out=truth is not None and truth.too_large,
     )

@@ -121,14 +121,14 @@ class ImageScores:
     squared_error: float
 
 
-def image_scores(truth: Typeset, prediction: Typeset | None) -> ImageScores:
-    """Draws two formulas and compares the images; without a prediction, all columns are edits and the error is 1."""
-    drawn = draw_image(truth)
-    if prediction is None:
-        return ImageScores(drawn.width, drawn.width, 1.0)
-    other = draw_image(prediction)
-    edits, columns = column_edit_distance(drawn, other)
-    return ImageScores(edits, columns, mean_squared_error(drawn, other))
+def image_scores(truth: Typeset | None, prediction: Typeset | None) -> ImageScores:
+    """Draws two formulas and compares the images; if a side has none, all columns are edits and the error is 1."""
+    images = [draw_image(side) for side in (truth, prediction) if side]
+    if len(images) < 2:
+        columns = sum(image.width for image in images)
+        return ImageScores(columns, columns, 1.0)
+    edits, columns = column_edit_distance(*images)
+    return ImageScores(edits, columns, mean_squared_error(*images))
 
 
 def draw_image(typeset: Typeset, dpi: int = DPI) -> Image.Image:

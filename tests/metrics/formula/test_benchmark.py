@@ -187,7 +187,8 @@ def test_every_formula_of_a_document_counts_once_and_so_does_a_redundant_one(ben
     assert absent == [f"{side}: not drawn" for side in ("3: prediction", "4: prediction", "5: ground truth")]
 
 
-def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(benchmark_: FormulaBenchmark) -> None:
+def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(typesetter: Typesetter) -> None:
+    benchmark_ = benchmark_with(typesetter, images=True)
     three, missing, single, empty, redundant, faulty, failed = score(
         benchmark_,
         documents(r"\[ a \] \[ b \] \[ c \]", "$$ a $$ $$ b $$ $$ c $$"),
@@ -209,6 +210,8 @@ def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(bench
     assert redundant.metrics["cdm"] == 0
     assert (faulty.metrics["cdm"], faulty.metrics["render_failure"]) == (1, 1 / 2)
     assert (failed.metrics["cdm"], failed.metrics["render_failure"]) == (1 / 2, 1 / 2)
+    for each in (three, missing, empty, redundant, faulty, failed):
+        assert each.statistics.get("imaged") == each.statistics.get("rendered")
     assert (faulty.coverage, failed.coverage) == ({"ground_truth_not_rendered": 1}, {})
     assert metrics_of(benchmark_, r"\(\)", None)["edit_distance"] == 1  # no token on either side
 

@@ -15,7 +15,7 @@ from beamscore.metrics.formula.render import boxes as module, dvi
 from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT, draw_image, drawing_steps, token_boxes
 from beamscore.metrics.formula.render.dvi import Font, Ink, Page, UnreadableOutput, read_metrics, read_pages
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
-from tests.metrics.formula.samples import as_marked, benchmark_with, inks_of, pair, score, typeset_all
+from tests.metrics.formula.samples import as_marked, benchmark_with, documents, inks_of, pair, score, typeset_all
 
 PIXEL = 1 / PIXELS_PER_UNIT
 
@@ -99,12 +99,15 @@ def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> 
 
 
 def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter) -> None:
-    # More than 1000 x 8000 pixels: a step for 100 of them on each side, which it does not take without images.
-    large = pair("x", r"x \rule{400pt}{9000pt}")
+    # More than 1000 x 8000 pixels: a step for 100 of them on each side, which neither takes without images.
+    large = r"x \rule{400pt}{9000pt}"
+    pairs = [pair("x", large), documents("No formula.", f"$$ {large} $$")]
     monkeypatch.setattr(module, "draw_image", lambda *_: pytest.fail("drawn"))
-    assert score(benchmark_with(typesetter, max_steps=150_000), large)
-    (rejected,) = benchmark_with(typesetter, max_steps=150_000, images=True).score([large])
-    assert str(rejected).startswith("sample: scoring takes more work than max_steps=150000")
+    benchmark, drawing = (benchmark_with(typesetter, max_steps=80_000, images=images) for images in (False, True))
+    assert score(benchmark, *pairs)
+    assert score(drawing, pair("{}", large))  # beside a ground truth without ink, nothing is drawn
+    for side, each in zip(("sample", "prediction"), drawing.score(pairs), strict=True):
+        assert str(each).startswith(f"{side}: scoring takes more work than max_steps=80000")
 
 
 LEAVING_INK = [
