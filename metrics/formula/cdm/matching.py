@@ -19,6 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..latex.commands import ACCENTS
 from ..render.boxes import Boxes
 
 TOKEN_WEIGHT = 1.0
@@ -61,9 +62,7 @@ _ALIKE = r"""
 """
 """One class per line: tokens that look the same; the first one names the class."""
 _SAME = {token: first for first, *others in map(str.split, _ALIKE.strip().splitlines()) for token in others}
-_SAME |= {
-    f"\\{name.title()}": f"\\{name}" for name in ("tilde", "ddot", "bar", "vec", "hat", "check", "breve", "acute")
-}
+_SAME |= {f"\\{name.title()}": f"\\{name}" for name in ("tilde", "ddot", "bar", "vec")}
 _SIZE = re.compile(r"\\(?:left|right|middle|[bB]igg?[lmr]?)(?![a-zA-Z])")
 _ANGLES = {"<": "\\langle", ">": "\\rangle"}
 _NOT_DELIMITERS = ("arrow", "<", ">", "harpoon")
@@ -141,10 +140,11 @@ def visual_class(token: str, released: bool) -> str:
     """Returns the name that all tokens with the look of `token` share: two tokens look the same if it is equal.
 
     Strips \\left, \\right, \\middle and \\big..\\Bigg from delimiters, replaces aliases of a symbol by one name, and
-    \\wideX and \\varX by \\X. If `released`, \\middle stays, and so do \\left and \\right before < > and arrows;
-    \\big... is its last letter, also in \\bigcup.
+    \\wideX and \\varX by \\X, and accents such as \\Hat by \\hat. If `released`, \\middle stays, and so do \\left and
+    \\right before < > and arrows, and all but four accents; \\big... is its last letter, also in \\bigcup.
     """
     if not released:
+        token = token.lower() if token in ACCENTS else token
         if size := _SIZE.match(token):
             token = _ANGLES.get(token[size.end() :], token[size.end() :])
     elif token.startswith(("\\big", "\\Big")):

@@ -26,8 +26,9 @@ def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
 LOOKS = (
     r"\cdot . / : / \vert \mid | \left| \middle| \middle\vert / \Vert \parallel / \to \rightarrow / \leftarrow / a / "
     r"\leq \le / \geq / \alpha / \varphi \phi / x / X / \widehat \hat \Hat / \bar / \left( ( \big( / \Bigr) \big) ) / "
-    r"\bigcup / \bigcap / p / < / ] / \bigl\{ \{ \lbrace / \left< \langle \big\langle \Bigg\langle \middle< \bigl< / "
-    r"\left> \rangle / \left\uparrow \uparrow / \prime ' / , / \lbrack \left[ / \string@ @ / \string"
+    r"\vec \Vec / \grave \Grave / \bigcup / \bigcap / p / < / ] / \bigl\{ \{ \lbrace / \left< \langle \big\langle "
+    r"\Bigg\langle \middle< \bigl< / \left> \rangle / \left\uparrow \uparrow / \prime ' / , / \lbrack \left[ / "
+    r"\string@ @ / \string"
 )
 """Tokens that look the same, between slashes; those of different groups do not."""
 
@@ -36,8 +37,9 @@ def test_which_tokens_look_the_same() -> None:
     classes = [{visual_class(token, False) for token in tokens.split()} for tokens in LOOKS.split(" / ")]
     assert [len(each) for each in classes] == [1] * len(classes)
     assert len(set().union(*classes)) == len(classes)
-    # The tool takes the last letter of all that begins with \big, and knows no \middle.
+    # The tool takes the last letter of all that begins with \big, and knows no \middle and no \Hat.
     released = {r"\bigcup": "p", r"\bigr)": ")", r"\Big\{": r"\{", r"\left<": r"\langle", r"\middle<": r"\middle<"}
+    released |= {r"\Vec": r"\vec", r"\Hat": r"\Hat"}
     assert {token: visual_class(token, True) for token in released} == released
 
 
