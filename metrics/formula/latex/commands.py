@@ -43,6 +43,13 @@ MARKS = ACCENTS | LINES
 TEXTS = words(
     "\\text \\textrm \\textnormal \\textup \\textmd \\textbf \\textit \\textsf \\texttt \\textsc \\textsl \\emph"
 )
+TEXT_BOXES = TEXTS | words("\\mbox \\hbox \\fbox")
+TEXT_SYMBOLS = words(
+    "\\textasciicircum \\textasciitilde \\textbackslash \\textbar \\textbullet \\textdegree \\textellipsis "
+    "\\textemdash \\textendash \\textgreater \\textlangle \\textless \\textquotedblleft \\textquotedblright "
+    "\\textquoteleft \\textquoteright \\textrangle \\textunderscore"
+)
+"""Symbols of text; in mathematics, TeX prints other glyphs for some of them, or nothing."""
 _ALPHABETS = words(
     "\\mathrm \\mathit \\mathbf \\mathbb \\mathcal \\mathfrak \\mathscr \\mathsf \\mathtt \\mathnormal "
     "\\boldsymbol \\pmb"
@@ -134,8 +141,8 @@ SKIPS = words("\\hspace \\vspace")
 KERNS = words("\\kern \\mkern \\hskip \\mskip \\vskip")
 
 _READ = frozenset().union(
-    *(FRACTIONS, INFIXES, STACKS, OPTIONAL_THEN_ONE, MARKS, TEXTS, FONTS, CLASSES, ROWS, LAPS, LETTERS, SWITCHES),
-    *(_PLAIN_INKLESS, SIZED, DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
+    *(FRACTIONS, INFIXES, STACKS, OPTIONAL_THEN_ONE, MARKS, TEXTS, TEXT_SYMBOLS, FONTS, CLASSES, ROWS, LAPS, LETTERS),
+    *(SWITCHES, _PLAIN_INKLESS, SIZED, DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
 )
 COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     """
@@ -174,9 +181,7 @@ COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     smallfrown smallint smallsetminus smallsmile smile spadesuit specialrule sphericalangle sqcap sqcup sqsubset
     sqsubseteq sqsupset sqsupseteq square ss star subset subseteq subseteqq subsetneq subsetneqq succ succapprox
     succcurlyeq succeq succnapprox succneqq succnsim succsim sum supset supseteq supseteqq supsetneq supsetneqq surd
-    swarrow tabularnewline textasciicircum textasciitilde textbackslash textbar textbullet textdegree textellipsis
-    textemdash textendash textgreater textlangle textless textquotedblleft textquotedblright textquoteleft
-    textquoteright textrangle textunderscore therefore thickapprox thicksim times to top toprule triangle triangledown
+    swarrow tabularnewline therefore thickapprox thicksim times to top toprule triangle triangledown
     triangleleft trianglelefteq triangleq triangleright trianglerighteq ttfamily twoheadleftarrow twoheadrightarrow
     ulcorner unlhd unrhd upalpha uparrow upbeta upbracefill upchi updelta updownarrow upepsilon upeta upgamma
     upharpoonleft upharpoonright upiota upkappa uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape upsigma

@@ -213,6 +213,7 @@ class _Reader:
         self._depth = 0
         self._skipped = _OUTSIDE_TEXT
         self._roman = False
+        self._in_text = False
 
     def _peek(self) -> str:
         """Returns the next token with a meaning; "" at the end."""
@@ -369,7 +370,9 @@ class _Reader:
         elif token in _MATH_IN_TEXT and not self._released:
             tokens = [] if self._skipped else self._math_in_text(_MATH_IN_TEXT[token])
         else:
+            outer, self._in_text = self._in_text, self._in_text or token in commands.TEXT_BOXES
             tokens = self._command(token) if token.startswith("\\") else [token]
+            self._in_text = outer
         self._depth -= 1
         return tokens
 
@@ -433,6 +436,8 @@ class _Reader:
         if token == "\\hdotsfor" and not self._released:
             self._take_match(_OPTION)
             return ["\\multicolumn", *self._argument(), "{", "c", "}", "{", "\\dots", "}"]
+        if self._in_text and token in commands.TEXT_SYMBOLS and not self._released:
+            return [f"\\text{{{token}}}"]
         return [] if token in {"\\[", "\\]", "\\(", "\\)"} else [token]
 
     def _class(self, token: str) -> list[str]:
@@ -469,9 +474,9 @@ class _Reader:
 
     def _math_in_text(self, closing: str) -> list[str]:
         """Reads the mathematics in text up to `closing`, or to the end of the text."""
-        self._skipped = _IN_TEXT
+        self._skipped, self._in_text = _IN_TEXT, False
         tokens = self.expression(closing)
-        self._skipped = frozenset()
+        self._skipped, self._in_text = frozenset(), True
         if self._peek() == closing:
             self._take()
         return tokens

@@ -52,11 +52,12 @@ class Marked:
 def marked(form: NormalForm, released: bool = False) -> Marked:
     """Returns the LaTeX of a normal form with its tokens marked.
 
-    `released`: with blanks between all tokens, as the released CDM tool writes them.
+    `released`: as the released CDM tool writes it, with blanks between all tokens; in a text that does not parse,
+    `\\left{` swallows what follows.
 
     Raises Unbalanced if a command lacks the arguments that it needs, or commands are nested too deeply.
     """
-    writer = _Writer(list(form.tokens), swallowing=not form.parsed, released=released)
+    writer = _Writer(list(form.tokens), swallowing=released and not form.parsed, released=released)
     writer.write(0, len(form.tokens))
     source = " ".join(writer.pieces)
     return Marked(source, tuple(writer.labels), bool(_CHINESE.search(source)), typesetting_steps(source))
@@ -147,7 +148,8 @@ class _Writer:
 
     def _open(self, token: str) -> None:
         self.pieces.append(f"{MARK}{{{len(self.labels)}}}")
-        self.labels.append(token)
+        in_text = token.startswith("\\text{") and not self._released
+        self.labels.append(token[len("\\text{") : -1] if in_text else token)
 
     def _close(self, start: int, at: int) -> int:
         """Writes the scripts of the token at `start`, which follow at `at`, and the end of its mark.

@@ -73,6 +73,7 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
         r"\begin{tabular}{p{.33333\textwidth}*\leq{c}} a b \end{tabular}",
         {"cdm": 1, "render_failure": 0},
     ),
+    (r"\begin{tabular}{c} 9\textdegree \end{tabular}", r"9\text{\textdegree}", {"cdm": 1}),
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3).
     ("x^3", "x^2^3", {"cdm": 4 / 5, "render_failure": 0}),
     *(("a + b", failing, {"cdm": 0, "render_failure": 1}) for failing in (r"\frac{a", "{}", r"\undefinedcommand", "")),
@@ -106,6 +107,7 @@ def test_released_keeps_the_last_of_two_scripts_and_texts_as_they_are_given(
     released = benchmark_with(typesetter, protocol="released")
     metrics = metrics_of(released, "x^3", "x^2^3")
     assert metrics["cdm"] == metrics["exp_rate"] == 1
+    assert [metrics_of(each, "a", r"\left{a")["render_failure"] for each in (released, benchmark_)] == [1, 0]
     # Published reads both in Unicode normalization form C.
     composed, decomposed = "\\text{caf\u00e9} \u2260 b", "\\text{cafe\u0301} =\u0338 b"
     for truth, prediction in ((composed, decomposed), (decomposed, composed)):
@@ -208,10 +210,10 @@ def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(types
     assert values["document_redundant_rate"] is values["render_failure_rate"] is None
     assert (dict(empty.statistics), empty.metrics, empty.coverage) == ({}, {}, {"documents_without_formulas": 1})
     assert redundant.metrics["cdm"] == 0
-    assert (faulty.metrics["cdm"], faulty.metrics["render_failure"]) == (1, 1 / 2)
-    assert (failed.metrics["cdm"], failed.metrics["render_failure"]) == (1 / 2, 1 / 2)
     for each in (three, missing, empty, redundant, faulty, failed):
         assert each.statistics.get("imaged") == each.statistics.get("rendered")
+    assert (faulty.metrics["cdm"], faulty.metrics["render_failure"]) == (1, 1 / 2)
+    assert (failed.metrics["cdm"], failed.metrics["render_failure"]) == (1 / 2, 1 / 2)
     assert (faulty.coverage, failed.coverage) == ({"ground_truth_not_rendered": 1}, {})
     assert metrics_of(benchmark_, r"\(\)", None)["edit_distance"] == 1  # no token on either side
 

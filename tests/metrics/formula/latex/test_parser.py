@@ -42,8 +42,8 @@ FORMS = {
     r"50\% \label{eq:1} $$x$$ a \\ b % a comment": r"5 0 \% x a \, b",
     # Environments of rows become arrays.
     r"\begin{equation} x \end{equation}": "x",
-    r"\begin{align*} a &= b \\ c &= d \end{align*}": (
-        r"\begin{array} {rl} { a } & { { } = b } \\ { c } & { { } = d } \end{array}"
+    r"\begin{align*} a &= b \\ & \multicolumn{1}{l}{d} \end{align*}": (
+        r"\begin{array} {rl} { a } & { { } = b } \\ & \multicolumn { 1 } { l } { d } \end{array}"
     ),
     r"\begin{alignedat}[t]{2} x \end{alignedat}": r"\begin{array} {r} { x } \end{array}",
     r"\begin{pmatrix} a & b \\ \end{pmatrix}": r"\left( \begin{array} {ll} { a } & { b } \end{array} \right)",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
-from beamscore.metrics.formula.latex.commands import COMMANDS
+from beamscore.metrics.formula.latex.commands import COMMANDS, TEXT_SYMBOLS
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
 from beamscore.metrics.formula.render import boxes as module, dvi
@@ -154,6 +154,8 @@ AS_TEX = (
     r"\begin{array}{c} a \\*b \\ *c \cr*d \tabularnewline *e \end{array}",
     r"\sum_{\substack{a\\*b \\ *c \cr*d}}",
     r"\begin{array}{cc} \toprule \cmidrule(l){1-2} \multicolumn{2}{c}{A} \\ \addlinespace b \\ \bottomrule \end{array}",
+    *(r"\quad_a + b^{c_2} \left( x", r"\left{ a + b \right."),
+    *(rf"a{s} \textrm{{a{s}2{s}}} \frac{{\mbox{s}}}{{\fbox{s}}} a_{{\text{s}}} \text{{$2{s}$}}" for s in TEXT_SYMBOLS),
 )
 
 
