@@ -85,7 +85,8 @@ def without_secrets(command: Sequence[str]) -> list[str]:
     hide_next = False
     for word in command:
         name, equals, _ = word.partition("=")
-        if hide_next and not word.startswith("--"):
+        # argparse takes a word with a blank for a value.
+        if hide_next and (" " in word or not word.startswith("--")):
             shown.append(HIDDEN)
         elif equals and name.startswith("--") and _SECRET.search(name):
             shown.append(f"{name}={HIDDEN}")

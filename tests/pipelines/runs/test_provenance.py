@@ -58,7 +58,7 @@ def test_the_versions_of_tex_are_told_where_the_benchmark_runs_it() -> None:
     [
         (["--s3_secret_access_key=abc", "--a=eu"], [f"--s3_secret_access_key={provenance.HIDDEN}", "--a=eu"]),
         (["--s3_session_token", "abc", "x"], ["--s3_session_token", provenance.HIDDEN, "x"]),
-        (["--environment_option", "process_variables=A=b"], ["--environment_option", provenance.HIDDEN]),
+        (["--environment_option", "--variables A=b"], ["--environment_option", provenance.HIDDEN]),
         (["--environment_type=PROCESS"], ["--environment_type=PROCESS"]),
         *(([f"--{name}=A=b"], [f"--{name}={provenance.HIDDEN}"]) for name in (
             "s3_access_key_id", "environment_config", "environment_options", "profiler_extra_env_vars",
