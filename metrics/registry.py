@@ -54,8 +54,8 @@ def _installed() -> dict[str, list[tuple[str, dict[str, str]]]]:
         # Metadata may be damaged.
         with contextlib.suppress(Exception):
             if each.dist and each.dist.version:
-                # As earlier versions named a package that is called like its module.
-                package = {each.dist.name.replace("-", "_"): each.dist.version}
+                # The spellings of a name are one package, whose module mostly has this one.
+                package = {re.sub(r"[-_.]+", "_", each.dist.name).lower(): each.dist.version}
         declared.setdefault(each.name, []).append((each.value, package))
     return declared
 

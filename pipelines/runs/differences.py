@@ -184,7 +184,9 @@ def _code(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
 def code_versions(signature: RunSignature) -> dict[str, str]:
     """Returns the `code_version` of the benchmark of a run; empty if it is not known."""
     packages = _versions_of(signature, "packages")
-    return {name: packages[name] for name in packages if name not in PACKAGES} if isinstance(packages, dict) else {}
+    own = {name: packages[name] for name in packages if name not in PACKAGES} if isinstance(packages, dict) else {}
+    # Earlier versions named a package like its module, and also that from which a file imports its class.
+    return {name: own[name] for name in own if ".py:" in name} or {name.lower(): own[name] for name in own}
 
 
 def _versions_of(signature: RunSignature, kind: str) -> Any:

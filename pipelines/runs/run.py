@@ -354,7 +354,7 @@ class Run:
         here, scored_by = code_version(benchmark), code_versions(self.signature)
         if here and scored_by and here != scored_by:
             changed = benchmark.file or "the package of the benchmark"
-            of_both = of_each(here, scored_by)
+            of_both = of_each(scored_by, here)
             raise UsageError(
                 f"{self.path}: {changed} has changed since the run{of_both}; evaluate it again, or restore it"
             )
