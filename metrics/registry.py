@@ -76,6 +76,11 @@ def benchmark_names() -> list[str]:
     return sorted({*BUILT_IN, *_installed()})
 
 
+def declarations(name: str) -> list[str]:
+    """Returns the packages that declare a benchmark, each with its class; not beamscore itself."""
+    return [f"{' '.join(package) or 'a package'} ({target})" for target, package in _installed().get(name, ())]
+
+
 def is_benchmark(name: str) -> bool:
     """Returns whether `name` is an installed benchmark, or FILE.py:CLASS, even if the class is missing."""
     return name in BUILT_IN or _FILE.fullmatch(name) is not None or name in _installed()
@@ -96,13 +101,8 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     """Returns the benchmark called `name`, or the benchmark of a file, FILE.py:CLASS.
 
     Raises KeyError if it does not exist, BrokenBenchmark if its package or file cannot be imported, or does not declare
-    a benchmark that can run, or if several packages declare it.
+    a benchmark that can run, or if several other packages declare it: a built-in benchmark is found without them.
     """
-    declared = [f"{' '.join(package) or 'a package'} ({target})" for target, package in _installed().get(name, ())]
-    if name in BUILT_IN:
-        declared = ["beamscore", *declared]
-    if len(declared) > 1:
-        raise BrokenBenchmark(f"the benchmark {name} is declared by {' and by '.join(declared)}: keep only one of them")
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         built_in: type[Benchmark[Any, Any, Any]] = getattr(importlib.import_module(module), attribute)
@@ -111,6 +111,8 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     if of_file and not of_file[2]:
         raise BrokenBenchmark(f"the benchmark {name}: give its class too, as {name}:CLASS")
     target = name if of_file else _installed()[name][0][0]
+    if not of_file and len(found := declarations(name)) > 1:
+        raise BrokenBenchmark(f"the benchmark {name} is declared by {' and by '.join(found)}: keep only one of them")
     where = name if of_file else f"{name} ({target})"
     try:
         module, _, attribute = target.rpartition(":")

@@ -17,7 +17,7 @@ import pytest
 
 import beamscore
 from beamscore.metrics import registry
-from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, usable_benchmarks
+from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, code_version, usable_benchmarks
 from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.run import Run
 from tests.runs import command, refused, write_lines
@@ -361,10 +361,15 @@ def test_a_plugin_that_is_broken_breaks_nothing_else(monkeypatch: pytest.MonkeyP
     assert "the benchmark broken (no_such_module:Broken): it cannot be loaded: ModuleNotFoundError" in said
     assert "the benchmark left (leaving:Left): it cannot be loaded: Left: " in said
     assert "the benchmark silent (silent:WER): summary: found None; allowed: text" in said
-    assert "the benchmark chart is declared by beamscore and by a package (c:C): keep only one" in said
+    assert "the benchmark chart is that of beamscore, not that of a package (c:C)" in said
     assert "the benchmark word_error_rate is declared by one_wer (my_metric:WER) and by a package" in said
-    assert usable_benchmarks().keys() == {*registry.BUILT_IN} - {"chart"}
+    assert usable_benchmarks().keys() == {*registry.BUILT_IN}
     refused("benchmarks", "broken")
+    # What needs no package is found without looking at any.
+    registry._installed.cache_clear()
+    monkeypatch.setattr(registry, "entry_points", None)
+    for name, code in (("chart", set()), ("my_metric.py:WER", {"my_metric.py:WER"})):
+        assert code_version(check({"benchmark": name}, "").benchmark).keys() == code
 
 
 def test_a_defect_is_told_with_the_line_that_raised_it() -> None:

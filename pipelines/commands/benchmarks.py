@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from ...metrics.benchmark import MetricSpec
-from ...metrics.registry import benchmark_names
+from ...metrics.registry import BUILT_IN, benchmark_names, declarations
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark
 from .messages import DONE, warn
@@ -29,6 +29,8 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         except UsageError as error:
             warn([str(error)])
             continue
+        if name in BUILT_IN and not parsed.name and (others := declarations(name)):
+            warn([f"the benchmark {name} is that of beamscore, not that of {' or '.join(others)}"])
         listed = *_listed("metrics", kind.metrics), *_listed("metrics of each sample", kind.sample_metrics)
         print(_wrapped(f"{name}: ", kind.summary), *listed, sep="\n")
     return DONE
