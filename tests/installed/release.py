@@ -49,8 +49,8 @@ def unready(tree: Path) -> Iterator[str]:
     version = (tree / "metrics" / "version.py").read_text(encoding="utf-8").split('"')[-2]
     changelog = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
     changes = dict(re.findall(r"(?ms)^## \[(.+?)\].*?$(.*?)(?=^## |\Z)", changelog))
-    if version not in changes:
-        yield f"CHANGELOG.md: has no section ## [{version}]; name the changes that are released"
+    if not changes.get(version, "").strip():
+        yield f"CHANGELOG.md: has no changes in a section ## [{version}]; name what is released"
     if changes.get("Unreleased", "").strip():
         yield f"CHANGELOG.md: [Unreleased] is not empty; its changes belong to [{version}], or to a later VERSION"
     tag = f"v{version}"

@@ -13,8 +13,8 @@ from tests.installed.release import unready
     [
         ("## [Unreleased]\n\n## [1.2.0] - 2026-01-01\n\n- A\n", "HEAD", []),
         ("## [1.2.0]\n\n- A\n", None, []),
-        ("## [Unreleased]\n\n- A\n\n## [1.2.0]\n", "HEAD~1", ["[Unreleased] is not empty", "tag v1.2.0"]),
-        ("## [Unreleased]\n\n## [1.1.0]\n", None, ["no section ## [1.2.0]"]),
+        ("## [Unreleased]\n\n- A\n\n## [1.2.0]\n", "HEAD~1", ["## [1.2.0]", "[Unreleased] is not empty", "tag v1.2.0"]),
+        ("## [Unreleased]\n\n## [1.1.0]\n", None, ["## [1.2.0]"]),
     ],
 )
 def test_a_release_needs_its_changelog_and_its_tag(
