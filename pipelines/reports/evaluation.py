@@ -340,7 +340,7 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterat
 
 
 def _more(summary: Mapping[str, Any], others: Mapping[str, str], output: str) -> Iterator[tuple[str, doc.More]]:
-    """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status.
+    """Yields the samples of which a page may hold only some: those that moved, and those of each status.
 
     others: see BaselineDiff. Of several systems, each has a command of its own, and all together have none.
     """
@@ -352,10 +352,10 @@ def _more(summary: Mapping[str, Any], others: Mapping[str, str], output: str) ->
         commands[f"&system={name}" if several else ""] = command
     yield from ((f"why={why}{of}", doc.More(each)) for of, each in commands.items() for why in ("lost", "won"))
     counts = Counter[str]()
-    for system in summary["systems"].values():
-        counts.update(system["coverage"]["ground_truth"])
-    if counts["read"] > MAX_ROWS:
-        yield from ((f"status={status}", doc.More("", count)) for status, count in counts.items())
+    for name, system in summary["systems"].items():
+        for status, count in system["coverage"]["ground_truth"].items():
+            counts.update({f"status={status}": count, f"status={status}&system={name}": count})
+    yield from ((filters, doc.More("", count)) for filters, count in counts.items())
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:

@@ -97,9 +97,13 @@ def test_slices_are_filtered_and_sorted_by_evidence(chromium: Browser, folder: P
 def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None:
     corpus = CORPORA / "chemistry"
     predictions = {"careful": corpus / "predictions.jsonl", "hasty": worse("chemistry", folder)}
-    more = "--set=derived={ratio: token_accuracy / exact_match}"
-    baseline = f"--baseline={corpus_page('chemistry', folder).parent}"
-    path = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two", more, baseline)
+    truth, more = folder / "two.jsonl", ["--set=max_rejected_fraction=1"]
+    # What is rejected has a row only with an id.
+    bad = b'{"text": "a"}\n{"sample_id": "bad", "text": 5}\n'
+    truth.write_bytes((corpus / "ground_truth.jsonl").read_bytes() + bad)
+    before = evaluated("chemistry", truth, {"predictions": predictions["careful"]}, folder / "before", *more)
+    more += ["--set=derived={ratio: token_accuracy / exact_match}", f"--baseline={before.parent}"]
+    path = evaluated("chemistry", truth, predictions, folder / "two", *more)
     data = page_data(path)
     systems = data["samples"]["systems"]
     assert {card["system"] for card in data["cards"] if "flip" in card["whys"]} == {0, 1}
@@ -114,10 +118,12 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     assert (len(lines), len(set(lines))) == (4, 2)
     assert careful / hasty == pytest.approx(values[0] / values[1], rel=1e-3)
     assert chromium.choose("samples", system="hasty") == f"{systems.count(1)} of {len(systems)} rows"
-    # Each system has a command of its own for what it lost.
-    for name in ("", "careful", "hasty"):
-        chromium.choose("samples", system=name, why="lost")
-        listing = f"chemistry:predictions {path.parent}:{name} "
+    # Each system has a command of its own for what it lost, and is counted alone.
+    for name, rows in (("", 2), ("careful", 1), ("hasty", 1)):
+        chromium.choose("samples", system=name, why="", status="rejected")
+        assert chromium.text("#samples-more") == f"{rows} of {2 * rows} shown; all are in quarantine/."
+        chromium.choose("samples", why="lost", status="")
+        listing = f"before:predictions {path.parent}:{name} "
         told = listing if name else "; choose a system for the command that lists all."
         assert [told in each for each in chromium.texts("#samples-more p")] == [True]
     chromium.choose("samples", system="", why="flip")
@@ -217,7 +223,7 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     part = "The page holds only 100,000 rows, and more may pass; all are in samples/*.parquet."
     assert chromium.text("#samples-more") == part
     chromium.choose("samples", id="", status="rejected")
-    assert chromium.text("#samples-more") == "1 of 2 shown; all are in samples/*.parquet and quarantine/."
+    assert chromium.text("#samples-more") == "1 of 2 shown; all are in quarantine/."
 
 
 def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:

@@ -203,14 +203,13 @@ function fillSamples(doc) {
     const isPart = samples.total > ids.length || (compared && CHANGES.some(([name, wanted]) => (doc.more[`${name}=${wanted}`]?.total ?? 0) > rowsOf(name, wanted).length));
     const asked = [why, status].filter((input) => input && doc.more[`${input.name}=${input.value}`]);
     const lines = asked.flatMap(({ name, value: wanted }) => {
-      // Of several systems, what moved is known of each.
-      const one = name === "why" ? system?.value : "";
+      const one = system?.value;
       const { command, total } = doc.more[`${name}=${wanted}${one ? `&system=${one}` : ""}`] ?? { command: "", total: 0 };
       const shown = rowsOf(name, wanted).filter((row) => !one || doc.systems[samples.systems[row]] === one);
       const told = isPart ? "and more may have moved" : `${grouped(shown.filter((row) => cards.has(row)).length)} with their records`;
       if (total === null) return line(`${grouped(shown.length)} shown, ${told}`, command, "choose a system for the command that lists all");
       if (total <= shown.length) return [];
-      return line(`${grouped(shown.length)} of ${grouped(total)} shown`, command, `all are in samples/*.parquet${wanted === "rejected" ? " and quarantine/" : ""}`);
+      return line(`${grouped(shown.length)} of ${grouped(total)} shown`, command, `all are in ${["rejected", "duplicate"].includes(wanted) ? "quarantine/" : "samples/*.parquet"}`);
     });
     const others = [...form.querySelectorAll("input, select")].filter((input) => input.value && input !== why && input !== status);
     if (isPart && others.length && !asked.length) lines.push(...line(`The page holds only ${grouped(ids.length)} rows, and more may pass`, compared ? doc.more["why=lost"].command : "", "all are in samples/*.parquet"));

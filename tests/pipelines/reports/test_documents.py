@@ -288,7 +288,7 @@ def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, name: str,
 
 def test_the_command_that_draws_has_the_options_of_the_run_if_it_tells_them() -> None:
     """Nothing that begins with a hyphen is taken for an option, also in the command that compares."""
-    coverage = {"coverage": {"ground_truth": {"read": 1}}}
+    coverage: dict[str, Any] = {"coverage": {"ground_truth": {}}}
     summary = {"config": {"ground_truth": ["-t"], "predictions": {"-a": ["p"]}}, "systems": {"-a": coverage}}
     lost, _ = evaluation._more(summary, {"-a": "-b:-a"}, "-r")
     assert lost == ("why=lost", More("beamscore compare ./-b:-a ./-r:-a --output compared"))
