@@ -21,13 +21,13 @@ PATIENCE_S = 60
 PICTURES = Path(__file__).parents[2] / "out" / "page"
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 
-BROKEN_WORDS = """const heads = [...document.querySelectorAll('table:not([role]) thead th, #provenance th')];
+BROKEN_WORDS = """const cells = [...document.querySelectorAll('thead th, .matrix th, .number, #provenance th')];
 const range = new Range();
-const texts = heads.flatMap((head) => [head, ...head.querySelectorAll('*')]).flatMap((each) => [...each.childNodes]);
+const texts = cells.flatMap((cell) => [cell, ...cell.querySelectorAll('*')]).flatMap((each) => [...each.childNodes]);
 return texts.flatMap((text) => [...(text.data ?? '').matchAll(/\\w+/g)].filter(({ 0: word, index }) => {
   range.setStart(text, index); range.setEnd(text, index + word.length); return range.getClientRects().length > 1;
 })).flat();"""
-"""Those in the heads of tables and in the provenance; of grids, the browser alone knows how wide a column must be."""
+"""Those in the heads of tables and in the provenance, and numbers."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,22 @@ class Browser:
         self.resize(390, 844, scale=2, mobile=True)
         self.open(path)
         self.check(f"{name}-phone")
+        self.check_printed(name)
+        self.resize(1280, 900)
+        self.open(path)
+        for scheme in ("dark", "light"):
+            self.prefer(scheme)
+            self.check(f"{name}-{scheme}")
+
+    def check_printed(self, name: str) -> None:
+        """Checks how the open page is printed, as which it stays."""
         # A4 without its margins.
         self.resize(718, 1047)
         self.prefer("light", "print")
         self.run("for (const each of document.querySelectorAll('details')) each.open = true;"
                  "window.dispatchEvent(new Event('beforeprint'))")  # fmt: skip
         self.picture(PICTURES / f"{name}-print.png")
-        # All rows are printed, each in a few lines of its own, and how many they are.
+        # Each row is printed in a few lines of its own, and how many they are.
         grids = "[...document.querySelectorAll('[role=grid]')]"
         rows = "[...each.tBodies[0].rows].filter((row) => row.offsetHeight)"
         printed = self.run(f"return {grids}.map((each) => [{rows}.length + 1, Number(each.ariaRowCount)])")
@@ -145,14 +154,12 @@ class Browser:
         assert self.run(f"return Math.max(...{grids}.flatMap((each) => {rows}.map((row) => row.offsetHeight)))") < 80
         assert self.run("return [...document.querySelectorAll('output')].every((each) => each.offsetHeight)")
         assert (self.run("return document.documentElement.scrollWidth"), self.run(BROKEN_WORDS)) == (718, [])
-        wide = "[...document.querySelectorAll('.scroller')].filter((each) => each.scrollWidth > each.clientWidth)"
-        assert self.run(f"return {wide}") == []
+        scrolled = "[...document.querySelectorAll('.scroller, .scroll, [role=grid] :is(th, td)')]"
+        assert self.run(f"return {scrolled}.filter((each) => each.scrollWidth > each.clientWidth)") == []
+        # Bars, heat maps and marks are backgrounds, which browsers do not print of themselves.
+        colors = "[...document.querySelectorAll('*')].map((each) => getComputedStyle(each).printColorAdjust)"
+        assert self.run(f"return [...new Set({colors})]") == ["exact"]
         assert self.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
-        self.resize(1280, 900)
-        self.open(path)
-        for scheme in ("dark", "light"):
-            self.prefer(scheme)
-            self.check(f"{name}-{scheme}")
 
 
 @contextlib.contextmanager

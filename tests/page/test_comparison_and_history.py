@@ -100,6 +100,7 @@ def test_the_verdict_against_a_baseline_leads_to_samples_that_lost(
         assert chromium.run("return document.activeElement.tagName") == "TABLE"
     # The script of a slice does not turn the number after it around.
     assert chromium.texts(".lost bdi") == ["source=scan"]
+    chromium.check_printed("baseline")
 
 
 def test_inputs_gone_or_changed_cost_records_alone(chromium: Browser, runs: tuple[Path, Path], folder: Path) -> None:

@@ -37,6 +37,7 @@ def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str)
     natural = "const image = document.querySelector('.frame .drawing'); return image.naturalWidth"
     chromium.wait(natural)
     assert chromium.run(f"{natural} * 11 / 12 <= image.width + 1")
+    chromium.check_printed(name)
     chromium.resize(1280, 900)
     chromium.open(path)
     chromium.prefer("dark")
@@ -224,6 +225,11 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     assert chromium.text("#samples-more") == part
     chromium.choose("samples", id="", status="rejected")
     assert chromium.text("#samples-more") == "1 of 2 shown; all are in quarantine/."
+    # No printer is sent more than 1,000 rows, and the paper says so.
+    chromium.choose("samples", status="")
+    chromium.run("window.dispatchEvent(new Event('beforeprint'))")
+    printed = chromium.texts("#samples-table tbody tr:not([aria-hidden]) > :first-child")
+    assert (printed[:-1], printed[-1]) == (table.ids[:1000], "Only the first 1,000 are printed")
 
 
 def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:

@@ -47,7 +47,7 @@ function valueColumn(doc, index) {
   const bounds = { value: null, low: metric.low ?? 0, high: metric.high ?? 1 };
   const range = extentOf([bounds, ...metric.values, ...doc.slices.map(({ values }) => values[index])]);
   return {
-    title: metric.name, meaning: metric.meaning, isNumber: true, width: 118, value: (row) => doc.slices[row].values[index].value,
+    title: metric.name, meaning: metric.meaning, isNumber: true, width: 118, value: (row) => doc.slices[row].values[index].value, text: (row) => shown(doc.slices[row].values[index].value),
     cell: (row) => {
       const { values, system } = doc.slices[row];
       const { value, low, high } = values[index];
@@ -66,9 +66,9 @@ function differenceColumns(doc, metric, index) {
   const reach = Math.max(1e-9, ...extentOf(column).map(Math.abs));
   const compared = doc.kind === "comparison";
   return [{
-    title: compared ? metric.name : `${metric.name} against the baseline`,
+    title: compared ? metric.name : `${metric.name} − baseline`,
     meaning: compared ? metric.meaning : `the difference of ${metric.name} from the baseline, with its paired interval`,
-    isNumber: true, width: 150, value: (row) => doc.slices[row].differences[index]?.value,
+    isNumber: true, width: 150, value: (row) => doc.slices[row].differences[index]?.value, text: (row) => signed(doc.slices[row].differences[index]?.value),
     cell: (row) => {
       const { differences, values } = doc.slices[row];
       const difference = differences[index];

@@ -12,6 +12,8 @@
 const PAGE_ROWS = 10;
 const MARGIN_ROWS = 8;
 const PRINTED_ROWS = 1000;
+/** Longer texts are wrapped on paper. */
+const PRINTED_CHARACTERS = 15;
 
 /** A name that may be broken after its dots and underscores. @param {string} name */
 const breakable = (name) => name.split(/(?<=[._])/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
@@ -60,11 +62,13 @@ class Table {
     this.body = element("tbody");
     this.heads = this.columns.map((column, index) => element("th", { scope: "col", class: classOf(column) },
       element("button", { type: "button", tabindex: -1, title: column.meaning || column.title, onclick: () => this.sortBy(index) }, ...breakable(column.title))));
-    const widths = this.columns.map((column) => this.widthOf(column));
-    this.grid = element("table", { role: "grid", tabindex: 0, "aria-label": options.name, "aria-activedescendant": `${place.id}-at` },
-      element("colgroup", {}, ...widths.map((width, index) => element("col", { class: classOf(this.columns[index]), style: index ? `width: ${width}px` : null }))),
+    const lengths = this.columns.map((column) => this.lengthOf(column));
+    const widths = this.columns.map((column, index) => Math.max(column.width ?? 60, Math.min(240, 28 + (column.isNumber ? 8 : 7.6) * lengths[index])));
+    const printed = this.columns.map((column, index) => (column.isPrinted === false ? 0 : Math.max(8, Math.min(PRINTED_CHARACTERS, lengths[index]))));
+    const [width, characters] = [widths, printed].map((each) => each.reduce((sum, one) => sum + one, 0));
+    this.grid = element("table", { role: "grid", tabindex: 0, "aria-label": options.name, "aria-activedescendant": `${place.id}-at`, style: `--characters: ${characters}; min-width: ${width}px` },
+      element("colgroup", {}, ...widths.map((width, index) => element("col", { class: classOf(this.columns[index]), style: `--share: ${(100 * printed[index]) / characters}%;${index ? ` width: ${width}px` : ""}` }))),
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.heads)), this.body);
-    this.grid.style.minWidth = `${widths.reduce((sum, width) => sum + width, 0)}px`;
     this.scroller = element("div", { class: "scroller" }, this.grid);
     const button = element("button", { type: "button", class: "action small", onclick: () => copy(this.tsv()) }, "Copy as TSV");
     place.append(this.scroller, button);
@@ -82,11 +86,11 @@ class Table {
     filterBy(byId(`${place.id.replace("table", "filters")}`), options.scope, options.filters, (passes, isLink) => this.filter(passes, isLink));
   }
 
-  /** Wide enough for the longest part of the heading, and of the first rows. @param {Column} column */
-  widthOf(column) {
+  /** The characters of the longest part of the heading, and of the first rows. @param {Column} column */
+  lengthOf(column) {
     const parts = column.title.split(/(?<=[._])| /).map((part) => `${part} `);
     const texts = Array.from({ length: Math.min(60, this.options.count) }, (_, row) => this.textOf(column, row));
-    return Math.max(column.width ?? 60, Math.min(240, 28 + (column.isNumber ? 8 : 7.6) * Math.max(...[...parts, ...texts].map((text) => text.length))));
+    return Math.max(...[...parts, ...texts].map((text) => text.length));
   }
 
   /** @param {Column} column @param {number} row */
@@ -152,7 +156,8 @@ class Table {
     const last = Math.min(count, most ?? first + Math.ceil((this.scroller.clientHeight || 640) / this.rowHeight) + 2 * MARGIN_ROWS);
     const space = (/** @type {number} */ rows) => (rows ? [element("tr", { "aria-hidden": "true", style: `height: ${rows * this.rowHeight}px` })] : []);
     this.body.replaceChildren(...space(first), ...this.order.slice(first, last).map((row, index) => this.line(row, first + index)), ...space(count - last));
-    if (!count) this.body.append(element("tr", {}, element("td", { colspan: this.columns.length }, "Nothing passes the filters")));
+    const note = !count ? "Nothing passes the filters" : most && most < count ? `Only the first ${grouped(most)} are printed` : "";
+    if (note) this.body.append(element("tr", {}, element("td", { colspan: this.columns.filter(({ isPrinted }) => isPrinted !== false).length }, note)));
     this.grid.setAttribute("aria-rowcount", count + 1);
     this.heads.forEach((head, index) => this.mark(head, -1, index));
   }
