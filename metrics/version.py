@@ -1,3 +1,3 @@
 """The version of the project: the one place for it."""
 
-VERSION = "0.3.0"
+VERSION = "0.4.0"

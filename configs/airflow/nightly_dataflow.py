@@ -21,7 +21,7 @@ PYTHON = os.environ.get("BEAMSCORE_PYTHON", "/srv/beamscore/.venv/bin/python")
 BUCKET = os.environ.get("BEAMSCORE_BUCKET", "gs://my-bucket")
 PROJECT = os.environ.get("BEAMSCORE_PROJECT", "my-project")
 REGION = os.environ.get("BEAMSCORE_REGION", "europe-west1")
-IMAGE = os.environ.get("BEAMSCORE_IMAGE", "europe-west1-docker.pkg.dev/my-project/beamscore/beamscore:0.3.0")
+IMAGE = os.environ.get("BEAMSCORE_IMAGE", "europe-west1-docker.pkg.dev/my-project/beamscore/beamscore:0.4.0")
 
 with DAG(
     dag_id="beamscore_nightly_dataflow",

@@ -112,7 +112,7 @@ def scoring_hash(config: Mapping[str, Any], derived: Mapping[str, str] | None = 
 def signature(summary: Summary) -> str:
     """Returns one line for citing a run in a paper: version, benchmark, protocol, options and ground truth.
 
-    Such as `beamscore 0.3.0 chart published missing=wrong n=60 gt=85e20da7 options=3f2a`: `n` and `gt` are the size and
+    Such as `beamscore 0.4.0 chart published missing=wrong n=60 gt=85e20da7 options=3f2a`: `n` and `gt` are the size and
     the start of the fingerprint of the ground truth; `options` is the start of their hash.
     """
     config, truths = summary.config, summary.fingerprint
