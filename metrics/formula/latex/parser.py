@@ -202,6 +202,7 @@ class _Reader:
     """Parses the tokens of a formula from left to right.
 
     `_skipped`: the tokens without meaning; in mathematics blanks and, outside of text, dollars, and in text none.
+    `_in_text`: whether TeX reads text; None outside of all text, where dollars do not begin or end mathematics.
     """
 
     def __init__(self, tokens: list[str], released: bool) -> None:
@@ -213,12 +214,14 @@ class _Reader:
         self._depth = 0
         self._skipped = _OUTSIDE_TEXT
         self._roman = False
-        self._in_text = False
+        self._in_text: bool | None = None
 
     def _peek(self) -> str:
         """Returns the next token with a meaning; "" at the end."""
         token = self._tokens[self._at]
         while token in self._skipped:
+            if token == "$" and self._in_text is not None:  # in \mbox, which is read as mathematics
+                self._in_text = not self._in_text
             self._at += 1
             token = self._tokens[self._at]
         return token

@@ -156,6 +156,7 @@ AS_TEX = (
     r"\begin{array}{cc} \toprule \cmidrule(l){1-2} \multicolumn{2}{c}{A} \\ \addlinespace b \\ \bottomrule \end{array}",
     *(r"\quad_a + b^{c_2} \left( x", r"\left{ a + b \right."),
     *(rf"a{s} \textrm{{a{s}2{s}}} \frac{{\mbox{s}}}{{\fbox{s}}} a_{{\text{s}}} \text{{$2{s}$}}" for s in TEXT_SYMBOLS),
+    *(rf"\mbox{{2$2${s}$2{s}$}}" for s in TEXT_SYMBOLS),
 )
 
 
