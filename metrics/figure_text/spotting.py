@@ -85,4 +85,5 @@ def in_agreement(overlaps: Iterable[Overlap], threshold: float) -> list[Candidat
 
 def with_equal_text(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
     """Returns the pairs in which both have text and the texts are equal, without what may be missing end to end."""
+    # No text has the number -1.
     return [each for each in candidates if texts[0].get(each[0], (-1,))[0] == texts[1].get(each[2])]

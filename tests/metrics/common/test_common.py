@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, best_sum, numpy_sum
-from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
+from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area, spanned_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.common.svg import Drawing, Style
 from beamscore.metrics.common.text import character_error_rate, normalized, unseen
@@ -61,7 +61,9 @@ def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> Non
         assert (area(eighths[0]), shared_area(*eighths)) == (len(one) / 64, len(one & other) / 64)
         assert box_iou(*boxes) == (len(one & other) / len(one | other) if one & other else 0)
     corners = np.array([first, second])
-    assert bounding_box([first, second]) == (*corners.min(axis=0)[:2], *corners.max(axis=0)[2:])
+    around = bounding_box([first, second])
+    assert around == (*corners.min(axis=0)[:2], *corners.max(axis=0)[2:])
+    assert spanned_area(first, second) == area(around)
     # With its last row and column; a side that runs backwards has one pixel.
     one, other = (cells(each, 1) for each in forward)
     assert pixel_iou(*forward) == len(one & other) / len(one | other)
