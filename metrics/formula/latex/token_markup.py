@@ -23,6 +23,7 @@ MAX_DEPTH = 150
 _WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|[\[\]].")
 _SCRIPTS = frozenset({"^", "_"})
 _NO_SCRIPT = frozenset({"^", "_", "}", "&", "\\\\"})
+_OPENING = re.compile(r"\\(?:begin|left)(?![A-Za-z])")
 _OVER_AND_UNDER = frozenset({"\\frac", "\\binom"})
 _TAKING_ARGUMENTS = commands.PHANTOMS | commands.MARKS | _OVER_AND_UNDER | commands.STACKS | commands.INVISIBLE
 _TAKING_ARGUMENTS |= commands.OPTIONAL_THEN_ONE | commands.SPANS
@@ -76,8 +77,8 @@ def _end_of_script(tokens: list[str], opening: int) -> int | None:
         braces += (token == "{") - (token == "}")
         if not braces:
             return index
-        sizes += token.startswith("\\left") and token not in commands.MARKS and "arrow" not in token
-        sizes -= token.startswith("\\right") and "arrow" not in token
+        sizes += token.startswith("\\left") and not token[5:6].isalpha()
+        sizes -= token.startswith("\\right") and not token[6:7].isalpha()
         if sizes < 0:
             return index
         rows += token.startswith("\\begin") - token.startswith("\\end")
@@ -169,7 +170,7 @@ class _Writer:
     def _script(self, at: int) -> int | None:
         """Writes the script at `at`, in braces; returns the index after it.
 
-        Returns None, and writes nothing, if it is not closed within its array cell.
+        Returns None, and writes nothing, if it is not closed within its array cell, or starts a group without braces.
         """
         tokens = self._tokens
         script, at = tokens[at], at + 1
@@ -178,7 +179,7 @@ class _Writer:
             self.pieces.append(script)
             return at
         end = _end_of_script(tokens, at) if following == "{" else at
-        if end is None:
+        if end is None or _OPENING.match(following):
             return None
         self.pieces += [script, "{", MARK + "{}"]
         if following == "{":

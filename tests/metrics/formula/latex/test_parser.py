@@ -323,8 +323,8 @@ def test_any_text_has_tokens_and_the_normal_form_is_its_own(pieces: list[str]) -
 UNCLOSED = {
     r"\sum_{n=1}^{100 x": r"\sum_{n=1}^{100 x}",
     r"\left( x^{\left[ 2 \right] \right) y": r"\left( x^{\left[ 2 \right]} \right) y",
-    r"\left( x^{\leftarrow \right) y": r"\left( x^{\leftarrow} \right) y",
-    r"\left( x^{\rightarrow 2 \right) y": r"\left( x^{\rightarrow 2} \right) y",
+    r"\left( x^{\leftharpoonup \right) y": r"\left( x^{\leftharpoonup} \right) y",
+    r"\left( x^{\rightharpoonup 2 \right) y": r"\left( x^{\rightharpoonup 2} \right) y",
     r"x_{a_{b": "x_{a_{b}}",
 }
 

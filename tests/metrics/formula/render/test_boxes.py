@@ -152,7 +152,7 @@ AS_TEX = (
     *(r"\frac{a \pmod}{b}", r"\begin{array}{cc} \multicolumn{2}{c|}{ab} \tabularnewline c & d \end{array}"),
     *(r"a \hskip 2pt plus 1fil minus 1pt b", r"a \hspace*{1em plus 1fil} b \rule[-2pt]{0pt}{2ex} \rule{2pt}{3pt}"),
     r"\begin{array}{c} a \\*b \\ *c \cr*d \tabularnewline *e \end{array}",
-    r"\sum_{\substack{a\\*b \\ *c \cr*d}}",
+    *(r"\sum_{\substack{a\\*b \\ *c \cr*d}}", r"{x}_\begin{array}{c} a \end{array} b }", r"x^\left( a \right) b }"),
     r"\begin{array}{cc} \toprule \cmidrule(l){1-2} \multicolumn{2}{c}{A} \\ \addlinespace b \\ \bottomrule \end{array}",
     *(r"\quad_a + b^{c_2} \left( x", r"\left{ a + b \right."),
     *(rf"a{s} \textrm{{a{s}2{s}}} \frac{{\mbox{s}}}{{\fbox{s}}} a_{{\text{s}}} \text{{$2{s}$}}" for s in TEXT_SYMBOLS),
