@@ -142,10 +142,10 @@ class Browser:
         """Checks how the open page is printed, as which it stays."""
         # A4 without its margins.
         self.resize(718, 1047)
-        self.prefer("light", "print")
+        self.prefer("dark", "print")
         self.run("for (const each of document.querySelectorAll('details')) each.open = true;"
                  "window.dispatchEvent(new Event('beforeprint'))")  # fmt: skip
-        self.picture(PICTURES / f"{name}-print.png")
+        self.check(f"{name}-print")
         # Each row is printed in a few lines of its own, and how many they are.
         grids = "[...document.querySelectorAll('[role=grid]')]"
         rows = "[...each.tBodies[0].rows].filter((row) => row.offsetHeight)"

@@ -227,9 +227,17 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     assert chromium.text("#samples-more") == "1 of 2 shown; all are in quarantine/."
     # No printer is sent more than 1,000 rows, and the paper says so.
     chromium.choose("samples", status="")
+    scroller = "document.querySelector('#samples-table .scroller')"
+    chromium.run(f"{scroller}.scrollTop = 9000")
+    chromium.wait("return document.querySelector('#samples-table tbody tr').ariaHidden")
     chromium.run("window.dispatchEvent(new Event('beforeprint'))")
     printed = chromium.texts("#samples-table tbody tr:not([aria-hidden]) > :first-child")
     assert (printed[:-1], printed[-1]) == (table.ids[:1000], "Only the first 1,000 are printed")
+    # Who goes on with the page finds the rows in sight that were.
+    chromium.prefer("light", "print")
+    assert chromium.run(f"return {scroller}.scrollTop") == 0
+    chromium.prefer("light")
+    assert chromium.run(f"window.dispatchEvent(new Event('afterprint')); return {scroller}.scrollTop") == 9000
 
 
 def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:

@@ -81,8 +81,10 @@ class Table {
       if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) options.open?.(this.order[this.at.line]);
     });
     window.addEventListener("resize", () => this.draw());
-    window.addEventListener("beforeprint", () => this.draw(PRINTED_ROWS));
-    window.addEventListener("afterprint", () => this.draw());
+    let scrolled = 0;
+    window.addEventListener("beforeprint", () => { scrolled = this.scroller.scrollTop; this.draw(PRINTED_ROWS); });
+    // On paper nothing is scrolled, so the browser forgets where it was.
+    window.addEventListener("afterprint", () => { this.scroller.scrollTop = scrolled; this.draw(); });
     filterBy(byId(`${place.id.replace("table", "filters")}`), options.scope, options.filters, (passes, isLink) => this.filter(passes, isLink));
   }
 
