@@ -23,7 +23,7 @@ STEPS = {
     ("figure_text", "protocol=icdar2013"): 27_660,
     ("figure_text", "protocol=iou"): 57_410,
     ("figure_text", "geometry=polygon"): 59_933,
-    ("formula", "protocol=published"): 359_074,
+    ("formula", "protocol=published"): 358_812,
     ("traffic_rules", ""): 2_524,
 }
 
