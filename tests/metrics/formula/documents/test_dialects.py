@@ -46,6 +46,7 @@ IN_LATEX = [
     (r"$$ a $$ \begin{document} $$ b $$ \end{document} $$ c $$", ["b"]),
     ("% \\[ a \\]\n\\[ b % c\n d \\]", ["b d"]),
     (r"\def\be{\begin{equation}}\def\ee{\end{equation}}\be x \ee", ["x"]),
+    (r"for 5 $ a \begin{equation} x \end{equation} $ b", ["x"]),
     (r"$$ x \text{ if $y$ or $a$$b$} $$ z $$ costs $ 5 $$", [r"x \text{ if $y$ or $a$$b$}", "costs $ 5"]),
     # Environments around the whole go, others stay.
     (r"\begin{equation}\begin{split} a &= b \end{split}\end{equation}", ["a &= b"]),

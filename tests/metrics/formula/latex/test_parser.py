@@ -107,6 +107,11 @@ SPELLINGS = {
         r"\mkern 18mu \mathrm { m o d } \, \, { n } \mkern 18mu ( \mathrm { m o d } \, \, )",
         r"\mathrm { m o d } { n } \mathrm { m o d }",
     ),
+    # What TeX reads only at the start of a cell has nothing before it.
+    r"\begin{aligned} a & \multicolumn{1}{c}{b} \\ c & d \hline \end{aligned}": (
+        r"\begin{array} {rl} { a } & \multicolumn { 1 } { c } { b } \\ { c } & { { } d \hline } \end{array}",
+        r"\begin{array} {rl} { a } & { { } \multicolumn { 1 } { c } { b } } \\ { c } & { { } d \hline } \end{array}",
+    ),
     r"a \atop b": (r"{ a } \atop { b }", r"\binom { a } { b }"),
     r"{a} \brace {b}": (r"\left\{ { a } \atop { b } \right\}", r"\binom { a } { b }"),
     r"a \brack b": (r"\left[ { a } \atop { b } \right]", r"\binom { a } { b }"),
