@@ -159,10 +159,7 @@ def upright(record: Record) -> tuple[Box, float]:
 
     If the corners are those of an upright rectangle, the coordinates are returned unchanged.
     """
-    if record.points is None:
-        x1, y1, x2, y2 = record.box or (0.0, 0.0, 0.0, 0.0)
-        return (min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)), 0.0
-    corners = set(record.points)
+    corners = set(corners_of(record))
     xs, ys = zip(*corners, strict=True)
     left, top, right, bottom = box = min(xs), min(ys), max(xs), max(ys)
     if corners == {(left, top), (right, top), (right, bottom), (left, bottom)}:
