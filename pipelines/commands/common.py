@@ -18,7 +18,6 @@ from ...metrics.benchmark import Ability
 from ...metrics.registry import usable_benchmarks
 from ...transforms.counters import NAMESPACE
 from ...transforms.io.publication import (
-    DETACHED_LEASE_S,
     Claim,
     Layout,
     LostClaim,
@@ -57,7 +56,7 @@ def run_and_publish(
 
     Raises UsageError if another run owns the output, or it cannot be written.
     """
-    claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
+    claim = Claim(run_id, Process.of(os.getpid()), "local" if launch.is_local(options) else "job")
     with as_input_errors(), owned_output(output, claim, layout), heartbeat(output, run_id):
         launch.run(options, build, partial(cancel_run, output, run_id))
         on_success()
@@ -76,7 +75,7 @@ def hand_over(
     note: str = "",
 ) -> int:
     """Starts a job that owns the folder `output` and publishes to it after this command has ended, and says so."""
-    claim = Claim(run_id, Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
+    claim = Claim(run_id, Process.of(os.getpid()), "detached")
     with as_input_errors():
         own_output(output, claim, layout)
     try:

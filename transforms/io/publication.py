@@ -16,6 +16,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import pyarrow as pa
@@ -45,6 +46,7 @@ CLAIM, HEARTBEAT = ".claim", ".heartbeat"
 HEARTBEAT_INTERVAL_S = 30.0
 LEASE_S = 600.0
 DETACHED_LEASE_S = 86_400.0
+"""How long after its last sign of life a run counts as alive, unless its process tells; also one that is detached."""
 
 LISTED = ".files"
 START = "start.json"
@@ -304,7 +306,7 @@ def publish(
         # Without a claim, another run has since taken over the output and its plain names.
         if claim is not None:
             refresh_plain_names(output, layout, run_id)
-            if claim.detached:
+            if claim.work == "detached":
                 release(output, run_id)
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -447,15 +449,13 @@ def _start_time(pid: int) -> str:
 class Claim(msgspec.Struct, frozen=True):
     """The claim of a run, stored next to the folder that it writes to.
 
-    process: the command. is_job: whether the work continues elsewhere after the command has ended. lease_s: how long
-    after its last sign of life the run counts as alive. detached: whether the command does not wait for the job.
+    process: the command. work: `local` if it ends with the command, `job` if it continues elsewhere, `detached` if
+    the command does not even wait for it.
     """
 
     run_id: str
     process: Process
-    is_job: bool = False
-    detached: bool = False
-    lease_s: float = LEASE_S
+    work: Literal["local", "job", "detached"] = "local"
 
 
 def _acquire(output: str, claim: Claim) -> list[str]:
@@ -493,7 +493,11 @@ def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
 
 def _owner_problem(output: str, claim: Claim) -> InputProblem:
     location = " on this machine" if claim.process.is_running() is not None else ""
-    who = f"job {claim.run_id}" if claim.detached else f"run {claim.run_id}, process {claim.process.pid}{location},"
+    who = (
+        f"job {claim.run_id}"
+        if claim.work == "detached"
+        else f"run {claim.run_id}, process {claim.process.pid}{location},"
+    )
     return InputProblem(
         f"--output {output}: {who} is writing there; wait until it ends, give another --output, or, if it has ended, "
         f"delete {run_folder(output, claim.run_id) + CLAIM}"
@@ -503,9 +507,11 @@ def _owner_problem(output: str, claim: Claim) -> InputProblem:
 def is_alive(claim: Claim, silence_s: float) -> bool:
     """Returns whether the run of a claim may still publish, `silence_s` after its last sign of life."""
     running = claim.process.is_running()
-    if not claim.is_job and running is not None:
+    if claim.work == "detached":
+        return silence_s <= DETACHED_LEASE_S
+    if claim.work == "local" and running is not None:
         return running
-    return bool(running and not claim.detached) or silence_s <= claim.lease_s
+    return bool(running) or silence_s <= LEASE_S
 
 
 def held_claim(output: str, run_id: str) -> Claim | None:

@@ -299,7 +299,7 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
         patch.setattr(publication, "refresh_plain_names", no_space)
         with pytest.raises(InputProblem, match="cannot be written: the disk is full"):
             publish(PREDICTIONS)
-    assert [claim.is_job for claim in claims] == [False]
+    assert [claim.work for claim in claims] == ["local"]
     publish(TRUTHS)
     # Where another run is writing, none publishes.
     own_output(str(tmp_path / "other"), Claim("0", Process.of(os.getpid())), LAYOUT)

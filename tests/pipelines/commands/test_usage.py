@@ -72,8 +72,8 @@ USAGE = {
     "mean --direct_num_workers?)",
     "EVALUATE --direct_num_workers=many": "--direct_num_workers=many: argument --direct_num_workers",
     "EVALUATE stray": "stray: no option takes this argument; quote patterns",
-    "EVALUATE --predictions ours=gone.jsonl": "--predictions ours=gone.jsonl: no file matches; check the path and quote "
-    "the pattern in the shell\n",
+    "EVALUATE --predictions ours=gone.jsonl": "--predictions ours=gone.jsonl: no file matches; check the path and "
+    "quote the pattern in the shell\n",
     "EVALUATE --predictions x=1/p.jsonl": "--predictions x=1/p.jsonl: no file matches; check the path and quote the "
     "pattern in the shell; if x=1/p.jsonl is the path, give ./x=1/p.jsonl",
     "EVALUATE --predictions 'my model=p.jsonl'": "--predictions my model=p.jsonl: no file matches; check the path and "

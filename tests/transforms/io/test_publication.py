@@ -69,8 +69,8 @@ def documents(tag: str) -> dict[str, bytes]:
     return {name: f"{tag}: {name}".encode() for name in LAYOUT.files}
 
 
-def own(output: str, run_id: str, process: Process = ELSEWHERE, **more: Any) -> None:
-    publication.own_output(output, Claim(run_id, process, **more), LAYOUT)
+def own(output: str, run_id: str, process: Process = ELSEWHERE, work: Any = "local") -> None:
+    publication.own_output(output, Claim(run_id, process, work), LAYOUT)
 
 
 def evaluate(output: str, run_id: str, tag: str) -> None:
@@ -245,7 +245,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
 
 def test_a_detached_job_withdraws_its_claim_and_a_document_that_it_has_not_goes(output: str) -> None:
     evaluate(output, "a1", "first")
-    own(output, "b2", is_job=True, detached=True)
+    own(output, "b2", work="detached")
     fewer = {name: content for name, content in documents("second").items() if name != "report.md"}
     publication.publish(output, "b2", LAYOUT, fewer, stage(output, "b2", "second"))
     found = find_published(output, LAYOUT)
@@ -398,7 +398,7 @@ def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> Non
     grow_old(output, LEASE_S - 60)
     assert "run a1" in problem_of(own, output, "b1")
     grow_old(output, 120)
-    own(output, "c1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=publication.DETACHED_LEASE_S)
+    own(output, "c1", Process.of(os.getpid()), "detached")
     assert names(output) == ["c1.claim"]
     grow_old(output, publication.DETACHED_LEASE_S - 60)
     assert "job c1 is writing there" in problem_of(own, output, "b1")
@@ -418,17 +418,16 @@ def test_the_process_of_a_command_tells_more_than_its_silence() -> None:
     child = subprocess.Popen([sys.executable, "-S", "-c", ""])
     here, ended = Process.of(os.getpid()), Process.of(child.pid)
     child.wait()
-    for is_job, detached, silence_s, alive, alive_if_ended in (
-        (False, False, 0.0, True, False),
-        (False, False, LEASE_S + 1, True, False),
-        (True, False, LEASE_S, True, True),
-        (True, False, LEASE_S + 1, True, False),
-        (True, True, LEASE_S + 1, True, True),
-        (True, True, publication.DETACHED_LEASE_S, True, True),
-        (True, True, publication.DETACHED_LEASE_S + 1, False, False),
-    ):
-        lease_s = publication.DETACHED_LEASE_S if detached else LEASE_S
-        claims = [Claim("a1", process, is_job, detached, lease_s) for process in (here, ended)]
+    cases: list[tuple[Any, float, bool, bool]] = [
+        ("local", 0.0, True, False),
+        ("local", LEASE_S + 1, True, False),
+        ("job", LEASE_S, True, True),
+        ("job", LEASE_S + 1, True, False),
+        ("detached", publication.DETACHED_LEASE_S, True, True),
+        ("detached", publication.DETACHED_LEASE_S + 1, False, False),
+    ]
+    for work, silence_s, alive, alive_if_ended in cases:
+        claims = [Claim("a1", process, work) for process in (here, ended)]
         assert [publication.is_alive(claim, silence_s) for claim in claims] == [alive, alive_if_ended]
     # A different process may have the number now, and that of a different machine is not known.
     others = [here, Process(here.machine, here.pid, "1"), Process("elsewhere", here.pid, here.started)]
