@@ -80,6 +80,7 @@ VERDICTS = {
     (TWICE, "\\chemfig{A=[2]B}"): [RIGHT, RIGHT],
     ("\\chemfig{A?[a]~[2]B?[a,{=}]}", "\\chemfig{A~[2]B}"): [RIGHT, RIGHT],
     (region("A ?[a] <[:90] B ?[a,{<:}]"), "\\chemfig{A<:[2]B}"): [RIGHT, RIGHT],
+    (region("A ?[a] <[:90] B ?[a,{~}]"), "\\chemfig{A<[2]B}"): [RIGHT, RIGHT],
     # Text after a branch goes to the corner that the branch came back to; to the tool it goes to the newest atom.
     (LATE, region("A -[:90] O branch( -[:30] branch) -[:150] C")): [RIGHT, WRONG],
     (LATE, region("A -[:90] branch( -[:30] O branch) -[:150] C")): [WRONG, RIGHT],

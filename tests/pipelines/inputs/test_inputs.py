@@ -163,6 +163,9 @@ def test_an_empty_side_is_told_and_of_many_records_the_first_are_looked_at(tmp_p
     assert doubts("chart", charts, empty) == [f"predictions of ours: there is no record in {empty}"]
     assert doubts("chart", empty, charts) == [f"ground truth: there is no record in {empty}"]
     broken = write_lines(tmp_path / "broken.jsonl", [b"{", b"["])
+    damaged = tmp_path / "damaged.jsonl.gz"
+    damaged.write_bytes(gzip.compress(b"{")[:-9])
+    assert doubts("chart", damaged, charts) == [], "that is for whoever reads all of it"
     (told,) = doubts("chart", broken, charts)
     assert told.startswith(f"ground truth: all of the first 2 records would be rejected: {broken}:1: this is not JSON")
     # Names of unknown origin are shown on one line.
