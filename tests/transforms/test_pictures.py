@@ -124,7 +124,7 @@ def test_what_cannot_be_shown_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(pictures, "MAX_FILE_BYTES", 3_000_000)
     for content, problem in (
         # 90,250,000 pixels, of which Pillow would warn, and 400,000,000, in some kilobytes.
-        (encoded(Image.new("1", (9_500, 9_500))), " has 9,500 x 9,500 pixels, more than 64,000,000"),
+        (encoded(Image.new("1", (9_500, 9_400))), " has 9,500 x 9,400 pixels, more than 64,000,000"),
         (encoded(Image.new("1", (20_000, 20_000))), " has more than 64,000,000 pixels"),
         (png[: len(png) // 2], ": image file is truncated"),
         # Formats that other programs would decode, or that run.
