@@ -65,6 +65,7 @@ def test_a_formula_has_a_value_bounds_and_a_direction() -> None:
         ("b / size", 0.5 / 3, (None, None), True),
         ("-1 / b", -2, (None, -1), True),
         ("b / (a.share - 1)", -2, (None, 0), False),
+        ("b / (a.share - 2)", 0.5 / -1.25, (-1, 0), False),
         ("c[pie] / (b / (a.share - 1))", 0.2 / -2, (None, 0), False),
         ("mean(c[pie], c['area map'], 'c[pie]', b.best_of[2], 'b.best_of[2]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
