@@ -161,6 +161,7 @@ def test_what_cannot_be_read_says_where_and_what_was_expected() -> None:
     for text, said in {
         "  \\chemfig{": "10 of the text: expected a pair",
         "  \\chemfig{A -[:x] B}": "13 of the text",
+        " x \\chemfig [ a ] [ b ] { C }": "at character 3 of the text: one pair of []",
     }.items():
         (problem,) = reading(text, "released").problems
         assert said in problem, text
@@ -183,7 +184,7 @@ def test_the_look_of_a_region_tells_its_way_of_writing() -> None:
             # Blanks and line breaks between the bonds of raw Chemfig, where something is joined or bare.
             *("HO\n-[:30,1.0]\n-[:330]OH", "CH_3 -[:30,1.0] CH_2 - OH", "-[:30] -[:330]O", "CO -[:30,1.2] H"),
             *("C -[:30.0,1.0] N (-[:90] O )", "?[a]=[:30] -[:330] ?[a]", "CH? -[:30] -[:330] C?", "CH_3 ?[a]"),
-            "C -[:90.0,1.0] -[7] H",
+            *("C -[:90.0,1.0] -[7] H", "CH } - C -[:90.0,1.0] O"),
         ],
     }.items():
         for content in contents:

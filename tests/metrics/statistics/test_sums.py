@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from beamscore.metrics.statistics import bootstrap as module
-from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, BootstrapSums, checked_statistics
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, checked_statistics
 from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
@@ -119,7 +119,7 @@ def test_thresholds_are_the_distribution_function_of_poisson_one_to_the_last_bit
         cumulated = sum(Fraction(1, math.factorial(i)) for i in range(k + 1))
         assert math.floor(low * cumulated * 2**64) == math.floor(high * cumulated * 2**64) == int(threshold)
     # A larger weight than those has a chance that no 64 bits can tell from 0.
-    assert (1 - high * sum(Fraction(1, math.factorial(i)) for i in range(MAX_WEIGHT + 1))) * 2**64 < 1
+    assert (1 - high * sum(Fraction(1, math.factorial(i)) for i in range(21))) * 2**64 < 1
 
 
 def weight_of(unit_hash: int, replicate: int) -> int:
@@ -143,7 +143,7 @@ def test_a_uniform_on_a_threshold_weighs_more_than_one_below_it(monkeypatch: pyt
     monkeypatch.setattr(module, "uniforms_of", lambda uniforms, count: np.array([uniforms] * count, dtype=np.uint64))
     for below in (0, 1):
         uniforms = [int(threshold) - below for threshold in module.poisson_thresholds()]
-        assert BOOTSTRAP.weights([0, *uniforms])[1].tolist() == [0, *range(1 - below, MAX_WEIGHT + 1 - below)]
+        assert BOOTSTRAP.weights([0, *uniforms])[1].tolist() == [0, *range(1 - below, 21 - below)]
 
 
 def test_the_hash_of_a_unit_is_fixed_for_all_time() -> None:
