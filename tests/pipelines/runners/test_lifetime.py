@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from beamscore.pipelines.runners.lifetime import own_temporary_folder
+from beamscore.pipelines.runners.lifetime import own_temporary_folder, stop_if_worker_ends, worker_command
 from beamscore.transforms.io.publication import CLAIM
+from beamscore.transforms.records import InputProblem
 from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, rng_of, written
 from tests.runs import assert_same, evaluate
 from tests.servers import group_is_empty, wait_until
@@ -64,6 +66,30 @@ def test_the_files_of_a_job_server_stay_and_without_a_folder_nothing_changes(sha
     tempfile.tempdir = str(shared / "gone")
     with own_temporary_folder():
         assert tempfile.gettempdir() == str(shared / "gone")
+
+
+def test_a_worker_that_ends_stops_the_run_and_only_its_readers_fail_silently(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other errors in threads are reported as before, within and after."""
+    reported: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr("threading.excepthook", reported.append)
+    before = threading.excepthook, signal.getsignal(signal.SIGUSR1)
+
+    def fails(name: str | None, message: str) -> threading.ExceptHookArgs:
+        thread = name and threading.Thread(name=name)
+        return threading.ExceptHookArgs((RuntimeError, RuntimeError(message), None, thread or None))
+
+    loud = [fails("another", "broken"), fails(None, "broken")]
+    with worker_command(), stop_if_worker_ends():
+        for each in (*loud, fails("read_grpc_client_inputs", "broken"), fails("beam_control_read", "broken")):
+            threading.excepthook(each)
+        [folder] = shared.iterdir()
+        with pytest.raises(InputProblem, match="ended early with exit code -9; "):
+            threading.excepthook(fails("run_worker", "Worker subprocess exited with return code -9"))
+        assert not folder.exists()
+    assert reported == loud
+    assert (threading.excepthook, signal.getsignal(signal.SIGUSR1)) == before
 
 
 @pytest.mark.parametrize("ended_by_name", [True, False])
