@@ -162,6 +162,8 @@ def test_where_sides_may_cross_is_counted() -> None:
     # 49 sides there and 49 back of either cross nearly all of the other; the rest are two short ends.
     assert 96 * 96 <= crossings(one, other) <= 100 * 100
     assert crossings(one, shapely.Polygon([(y + 5000, x) for x, y in zigzag])) == 0
+    # The long sides of a bar cross one side of a square.
+    assert crossings(shapely.box(0, 0, 1, 1), shapely.box(-1, 0.4, 0.5, 0.6)) == 2
     budget, corners = Budget(10**9), 100 * 100
     charge_intersections([one], [other], budget)
     assert budget.steps == 30 + corners // 4 + 20 * crossings(one, other)
