@@ -175,7 +175,7 @@ def test_the_look_of_a_region_tells_its_way_of_writing() -> None:
             # A bond lacks a colon or a bracket.
             *("-[:45.0,1.0] -[315.0,1.0]", "?[a] -[:90] -[:30 -[210] ?[a,{-}]"),
         ],
-        (): ["CH_3-[2]OH", "[ :30] - -", "A *6( -[:30.0,1.0] B )", "CHO-[:90.0,1.0]CHO"],
+        (): ["CH_3-[2]OH", "\\circledR-[2]OH", "[ :30] - -", "A *6( -[:30.0,1.0] B )", "CHO-[:90.0,1.0]CHO"],
         ("released",): [
             # Spaced characters with bare bonds, rings or options are text to the tool.
             *("* 6 ( - - - )", "C H _ { 3 } - O H", "C ( -[:90] H ) -[:0] H", "-[:90]O", "O-[:90]", "-[:90]O -[:0]N"),
@@ -243,6 +243,7 @@ FORMS = {
     "\\charge { 0 = + , 9 0 = \\: } { N }": ["\\Charge{90=\\:, 0=+}{N}"],
     # A symbol of several tokens is one argument, and what prints nothing is none.
     "^ { \\textcircled { - } } \\frac { . . . } { 2 }": ["^\\ominus\\frac\\ldots2", "^\\rm\\ominus\\frac\\dots\\rm2"],
+    "\\frac { x ^ { 2 } } { y }": ["\\frac{x²}{y}", "\\frac{x^2}{y}"],
     "\\overline { C } \\underline { H }": ["\\bar C\\underline\\rm H"],
     "K _ { a } 2": ["K_\\mathrm{a}2", "K_\\,\\mathrm a2"],
     "_ { }": ["_", "_\\quad"],
