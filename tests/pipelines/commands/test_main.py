@@ -144,9 +144,10 @@ def test_a_problem_of_the_input_is_found_however_deep_it_is_wrapped(error: Excep
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Returns what an option prints that ends the command."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["beamscore", *arguments])
-        main.main()
+        with pytest.raises(SystemExit) as ended:
+            main.main()
     assert ended.value.code == 0
     return capsys.readouterr().out
 
