@@ -23,7 +23,7 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.reports.against import run_differences
 from beamscore.pipelines.runs import run as finished
 from tests import toy
-from tests.finished_runs import SYSTEM, Row, row, write, write_run
+from tests.finished_runs import SYSTEM, Row, finished as finished_run, row, write, write_run
 from tests.page.corpora import page_data
 from tests.runs import Run, command, evaluate_records, refused
 
@@ -195,6 +195,10 @@ def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_pa
     # A report of the second run against the first has their sums alone.
     differences, _ = run_differences(finished.Run.read(str(runs[1])), finished.Run.read(str(runs[0])), {SYSTEM: SYSTEM})
     assert differences[SYSTEM, "", "similarity"].difference.verdict == "no difference shown"
+    # Nor are the samples the same where each side left out another one of a cluster.
+    before[0], after[1] = row("s0", None, unit="u0"), row("s1", None, unit="u0")
+    one, other = finished_run(before, clustered), finished_run(after, clustered, predictions="bb")
+    assert run_differences(other, one, {SYSTEM: SYSTEM})[1] == ["all samples", "kind=a"]
 
 
 def test_rows_that_are_damaged_are_told_in_one_line(tmp_path: Path) -> None:
