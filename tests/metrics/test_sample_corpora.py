@@ -36,13 +36,17 @@ SCORES = {
     ("chart", "protocol=published"): "d119d3f613ef2954",
     ("chart", "protocol=released"): "9d756e66b092531b",
     ("chart", "edition=2022"): "e66b156fcd005d7c",
+    ("chart", "max_steps=300"): "4535b3ce50e2b222",
     ("chemistry", "protocol=published"): "75086ef1865cfbeb",
     ("chemistry", "protocol=released"): "20784e0d6f0322af",
+    ("chemistry", "max_steps=3000"): "651c964698f91aef",
     ("figure_text", "protocol=published"): "c737ff8161ceca6d",
     ("figure_text", "protocol=icdar2013"): "b9f7ef42d83625c2",
     ("figure_text", "protocol=iou"): "f0955c030e8c35ea",
     ("figure_text", "geometry=polygon"): "c6606129edf83d2a",
+    ("figure_text", "max_steps=300"): "44f42800c844b354",
     ("traffic_rules", ""): "762f51a38e34b77f",
+    ("traffic_rules", "max_steps=20"): "1e0e4faa3935f5bb",
 }
 FORMULAS = {"published": "8e03d15514add00d", "released": "a466046774b014c4"}
 DRAWINGS = {
