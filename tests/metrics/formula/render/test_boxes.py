@@ -251,6 +251,18 @@ def test_the_places_of_ink() -> None:
         assert [inks_of(each) for each in pages(page(body))] == [expected]
 
 
+def test_numbers_of_one_to_four_bytes() -> None:
+    for size in range(1, 5):
+        number = bytes(size - 1) + b"?"  # 63
+        define = bytes([242 + size]) + number + FONT[2:-1]
+        for choose in (bytes([234 + size]) + number, b"\xea"):
+            for data in (define + page(choose + b"A"), page(define + choose + b"A")):
+                assert [inks_of(each) for each in pages(data)] == [[Ink(-1, 0, -256, 512, 128, 0, 63, 65)]]
+        for code, right, down in ((142, 63, 0), (147, 63, 0), (152, 63, 0), (156, 0, 63), (161, 0, 63), (166, 0, 63)):
+            (only,) = pages(page(FONT + bytes([code + size]) + number + b"A"))
+            assert inks_of(only) == [Ink(-1, right, down - 256, right + 512, down + 128, down, 0, 65)]
+
+
 def test_whose_ink_is_whose() -> None:
     for body, expected in {
         # Marks nest, and an empty one owns nothing.
