@@ -77,7 +77,9 @@ def summary(run: str = "run") -> Any:
     return json.loads(Path(run, "summary.json").read_bytes())["systems"]["predictions"]
 
 
-def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> None:
+def test_the_file_of_the_docs_is_evaluated_by_worker_processes(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert len(EXAMPLE.strip().splitlines()) < 45
     write_lines(folder / "heard.jsonl", HEARD)
     (folder / "config.yaml").write_text("benchmark: my_metric.py:WER\ncase_sensitive: false\n")
@@ -86,8 +88,14 @@ def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> 
     done("evaluate", "config.yaml", *inputs, "again", "--reuse", "run")
     assert (folder / "run/summary.json").read_bytes() == (folder / "again/summary.json").read_bytes()
     assert summary()["values"]["word_error_rate"] == pytest.approx(EDITS / 450)
-    edit("edits = Leven", "os.system('echo'); edits = Leven", "import os\n")
+    # What it and a program that it runs print comes at once, and apart from the results.
+    edit("edits = Leven", "print('first'); os.system('echo then'); edits = Leven", "import os\n")
+    capfd.readouterr()
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     assert beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2).values == summary()["values"]
+    stdout, stderr = capfd.readouterr()
+    counts = [stderr.count(each) for each in ("first", "then")]
+    assert (stdout, stderr[:5], counts) == ("", "first", [len(TRUTHS)] * 2)
 
 
 @pytest.mark.parametrize("name", ["my_metric.py:WER", "word_error_rate"])

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -58,6 +59,8 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if truth.text == "process ends":
             os._exit(7)
+        if truth.text == "process is terminated":
+            os.kill(os.getpid(), signal.SIGTERM)
         if text == "prediction is bad":
             raise RejectedRecord("prediction", "the prediction is bad")
         if text == "score fails":

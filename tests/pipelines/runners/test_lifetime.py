@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -90,6 +91,12 @@ def test_a_worker_that_ends_stops_the_run_and_only_its_readers_fail_silently(
         assert not folder.exists()
     assert reported == loud
     assert (threading.excepthook, signal.getsignal(signal.SIGUSR1)) == before
+    # Of a handler that Python has not set, it can only set the default.
+    for earlier, restored in ((None, signal.SIG_DFL), (signal.SIG_IGN, signal.SIG_IGN)):
+        monkeypatch.setattr("signal.signal", handlers := Mock(return_value=earlier))
+        with stop_if_worker_ends():
+            pass
+        assert handlers.call_args == call(signal.SIGUSR1, restored)
 
 
 @pytest.mark.parametrize("ended_by_name", [True, False])
