@@ -98,7 +98,7 @@ def test_one_system_of_several_is_loaded_and_saved_alone(tmp_path: Path) -> None
     ours = [{**BAD[0], "text": "score fails"}, *BAD[1:]]
     gates = ("--set", "gates.exact_match.minimum=0")
     run = evaluate_records(tmp_path / "run", TRUTHS, {"ours": ours, "theirs": TRUTHS}, "--quiet", *gates)
-    with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
+    with pytest.raises(ValueError, match=r"run: it holds 2 systems; give one of .*/run:ours, .*/run:theirs$"):
         beamscore.load(run.output)
     result = beamscore.load(f"{run.output}:ours")
     assert result.values == run.summary["systems"]["ours"]["values"] != run.summary["systems"]["theirs"]["values"]
@@ -111,6 +111,8 @@ def test_one_system_of_several_is_loaded_and_saved_alone(tmp_path: Path) -> None
     summary = json.loads((tmp_path / "ours" / "summary.json").read_bytes())
     assert summary["ranking"] == ["ours"]
     assert [each["system"] for each in summary["gates"]] == ["ours"]
+    about = json.loads((tmp_path / "ours" / "run.json").read_bytes())
+    assert (about["systems"], list(about["inputs"]["predictions"])) == (["ours"], ["ours"])
     assert command("compare", f"{run.output}:theirs", tmp_path / "ours")[0] == 0
 
 
