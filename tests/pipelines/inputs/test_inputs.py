@@ -66,20 +66,22 @@ def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(
 
 
 COLUMN, ID = "there is no column", "there is no column sample_id, only"
+MEANT = "only sample_id, text, page (did you mean page?)"
 
 
 @pytest.mark.parametrize(
     ("truths", "predictions", "more", "message"),
     [
-        (["a.jsonl"], ["."], (), "--predictions ours=.: this is a folder; give a pattern of its files"),
+        (["a.jsonl"], ["."], (),
+         "--predictions ours=.: this is a folder; give a pattern of its files, such as './*.jsonl'"),
         (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), f"id.parquet: {ID} id"),
         (["late.parquet", "t.parquet"], ["a.jsonl"], ("pages",),
-         f"late.parquet and the 1 other ground-truth files: {COLUMN} pages, only sample_id, text, page"),
-        *(([file], ["a.jsonl"], ("pages", "x"), f"{file}: {COLUMN} pages, only sample_id, text, page")
+         f"late.parquet and the 1 other ground-truth files: {COLUMN} pages, {MEANT}"),
+        *(([file], ["a.jsonl"], ("pages", "x"), f"{file}: {COLUMN} pages, {MEANT}")
           for file in ("t.parquet", "t.csv")),
         # Ground truth alone needs the columns to slice by.
         (["t.parquet"], ["id.parquet"], ("page",), f"id.parquet: {ID} id"),
-        (["many.parquet"], None, (), f"many.parquet: {ID} c0, c1, c2, "),
+        (["many.parquet"], None, (), f"many.parquet: {ID} {', '.join(f'c{n}' for n in range(20))} and 10 more"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_in_one_line(
@@ -87,8 +89,7 @@ def test_what_is_wrong_is_told_in_one_line(
 ) -> None:
     with pytest.raises(UsageError) as error:
         found(truths, None if predictions is None else {"ours": predictions}, more)
-    assert str(error.value).startswith(message)
-    assert "\n" not in str(error.value)
+    assert str(error.value) == message
 
 
 def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
