@@ -30,13 +30,13 @@ def test_main_metrics_are_in_a_column_a_system_best_first(capsys: pytest.Capture
         for name, f1, interval in (("a", None, None), ("b", 0.5, [0.4, 0.61234]))
     }
     places = {"places": [{"system": "b", "place": 1}, {"system": "a", "place": 2}]}
-    document = {"ranking": ["b", "a"], "ranking_by": places, "systems": systems, "signature": 40 * "toy n=0 "}
+    document = {"ranking": ["b", "a"], "ranking_by": places, "systems": systems, "signature": "toy" + 40 * " n=0"}
     report = f"{100 * 'out '}/report.md"
     console.print_metrics(document, ("f1", "never"), report, ())
     printed = capsys.readouterr().out
     assert cells(printed) == [["metric", "b", "a"], ["place", "1", "2"], ["f1", "0.5000 (0.4000 to 0.6123)", "–"]]
     counts = ["b: 0 of 0 samples scored", "a: 0 of 0 samples scored"]
-    assert printed.splitlines()[-4:] == [*counts, f"signature: {40 * 'toy n=0 '}", f"report: {report}"]
+    assert printed.splitlines()[-4:] == [*counts, f"signature: toy{40 * ' n=0'}", f"report: {report}"]
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
