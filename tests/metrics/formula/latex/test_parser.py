@@ -108,9 +108,10 @@ SPELLINGS = {
         r"\mathrm { m o d } { n } \mathrm { m o d }",
     ),
     # What TeX reads only at the start of a cell has nothing before it.
-    r"\begin{aligned} a & \multicolumn{1}{c}{b} \\ c & d \hline \end{aligned}": (
-        r"\begin{array} {rl} { a } & \multicolumn { 1 } { c } { b } \\ { c } & { { } d \hline } \end{array}",
-        r"\begin{array} {rl} { a } & { { } \multicolumn { 1 } { c } { b } } \\ { c } & { { } d \hline } \end{array}",
+    r"\begin{aligned} a & \multicolumn{1}{c}{b} \\ c & d \cline{1-2} \end{aligned}": (
+        r"\begin{array} {rl} { a } & \multicolumn { 1 } { c } { b } \\ { c } & { { } d \cline{1-2} } \end{array}",
+        r"\begin{array} {rl} { a } & { { } \multicolumn { 1 } { c } { b } } \\ "
+        r"{ c } & { { } d \cline{1-2} } \end{array}",
     ),
     r"a \atop b": (r"{ a } \atop { b }", r"\binom { a } { b }"),
     r"{a} \brace {b}": (r"\left\{ { a } \atop { b } \right\}", r"\binom { a } { b }"),
@@ -379,6 +380,7 @@ MARKED = {
         r"<{0} \left( > <{1} a > _ \begin{array} {c} <{2} b > \end{array}",
         r"<{0} \left( > <{1} a > _ \begin{array}{c}b\end{array}",
     ),
+    r"\left( x^b": (r"<{0} \left( > <{1} x ^ { <{} <{2} b > > } >", r"<{0} \left( > <{1} x^b >"),
     r"\left( x_ & y": (r"<{0} \left( > <{1} x _ > & <{2} y >", r"<{0} \left( > <{1} x_ > & <{2} y >"),
     r"\left( _ x": (r"<{0} \left( _ { <{} { <{1} x > } > } >", r"<{0} \left( _ { <{} { <{1} x > } > } >"),
     r"\left{ a": (r"<{0} \left{ > <{1} a >", r"!{0}{\left{} <{1} a >"),

@@ -261,6 +261,8 @@ def test_numbers_of_one_to_four_bytes() -> None:
         for code, right, down in ((142, 63, 0), (147, 63, 0), (152, 63, 0), (156, 0, 63), (161, 0, 63), (166, 0, 63)):
             (only,) = pages(page(FONT + bytes([code + size]) + number + b"A"))
             assert inks_of(only) == [Ink(-1, right, down - 256, right + 512, down + 128, down, 0, 65)]
+    (only,) = pages(page(FONT + b"\x93\x98\xa1\xa6A"))  # nothing was moved yet that could be repeated
+    assert inks_of(only) == [Ink(-1, 0, -256, 512, 128, 0, 0, 65)]
 
 
 def test_whose_ink_is_whose() -> None:
