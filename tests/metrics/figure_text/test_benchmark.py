@@ -223,7 +223,8 @@ def test_unclear_records_are_rejected() -> None:
     for truth, prediction, side, message in (
         ([at(0), {"text": "DNA"}], [], "ground_truth",
          "regions[1] needs `points` or a `box`, or an `id` by which its text is read"),
-        ([A, at(20, id="a")], [], "ground_truth", "regions[0] and regions[1] both have the id 'a'"),
+        ([at(n, id="a" * 99) for n in (0, 20)], [], "ground_truth",
+         f"regions[0] and regions[1] both have the id '{'a' * 39}…"),
         ([at(0, id=1), A, at(20, id="1")], [], "ground_truth", "regions[0] and regions[2] both have the id '1'"),
         ([at(n, difficulty=f"label {n}") for n in range(51)], [], "ground_truth",
          "the regions have more than 50 different labels"),
