@@ -492,12 +492,10 @@ def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
 
 
 def _owner_problem(output: str, claim: Claim) -> InputProblem:
-    location = " on this machine" if claim.process.is_running() is not None else ""
-    who = (
-        f"job {claim.run_id}"
-        if claim.work == "detached"
-        else f"run {claim.run_id}, process {claim.process.pid}{location},"
-    )
+    who = f"job {claim.run_id}"
+    if claim.work != "detached":
+        location = " on this machine" if claim.process.is_running() is not None else ""
+        who = f"run {claim.run_id}, process {claim.process.pid}{location},"
     return InputProblem(
         f"--output {output}: {who} is writing there; wait until it ends, give another --output, or, if it has ended, "
         f"delete {run_folder(output, claim.run_id) + CLAIM}"
@@ -506,9 +504,9 @@ def _owner_problem(output: str, claim: Claim) -> InputProblem:
 
 def is_alive(claim: Claim, silence_s: float) -> bool:
     """Returns whether the run of a claim may still publish, `silence_s` after its last sign of life."""
-    running = claim.process.is_running()
     if claim.work == "detached":
         return silence_s <= DETACHED_LEASE_S
+    running = claim.process.is_running()
     if claim.work == "local" and running is not None:
         return running
     return bool(running) or silence_s <= LEASE_S

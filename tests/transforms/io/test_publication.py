@@ -423,6 +423,7 @@ def test_the_process_of_a_command_tells_more_than_its_silence() -> None:
         ("local", LEASE_S + 1, True, False),
         ("job", LEASE_S, True, True),
         ("job", LEASE_S + 1, True, False),
+        ("detached", LEASE_S + 1, True, True),
         ("detached", publication.DETACHED_LEASE_S, True, True),
         ("detached", publication.DETACHED_LEASE_S + 1, False, False),
     ]
