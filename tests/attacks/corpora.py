@@ -1,8 +1,10 @@
 """Corpora of every benchmark as lines of JSON, and what damages them."""
 
 import copy
+import functools
 import importlib
 import json
+import operator
 import os
 import random
 from collections.abc import Callable
@@ -97,12 +99,15 @@ DAMAGES: list[Callable[[random.Random, Record], list[bytes]]] = [
 def _with_leaf(rng: random.Random, record: Record, value: Any) -> Record:
     """Returns the record with another value at a random place."""
     record = copy.deepcopy(record)
-    *path, last = rng.choice([place for place in places(record) if place != ("sample_id",)])
-    holder: Any = record
-    for key in path:
-        holder = holder[key]
-    holder[last] = value
+    change_at(record, rng.choice([place for place in places(record) if place != ("sample_id",)]), lambda _: value)
     return record
+
+
+def change_at(record: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> None:
+    """Changes the value at one of the `places` of a document."""
+    *keys, last = path
+    holder = functools.reduce(operator.getitem, keys, record)
+    holder[last] = change(holder[last])
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

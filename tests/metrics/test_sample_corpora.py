@@ -7,7 +7,6 @@ TeX is given.
 import contextlib
 import functools
 import json
-import operator
 import random
 from dataclasses import asdict
 from itertools import chain
@@ -27,7 +26,7 @@ from beamscore.metrics.formula.latex.token_markup import marked
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.repeats import with_repeats
 from beamscore.metrics.scoring import draw_pairs
-from tests.attacks.corpora import places
+from tests.attacks.corpora import change_at, places
 from tests.metrics.samples import SVG, digest, schema_without_words
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records, total
 
@@ -70,6 +69,7 @@ def pairs(name: str) -> list[Pair[Any, Any]]:
     return decoded_pairs(make_benchmark(name), truths, predictions)
 
 
+@functools.cache
 def odd_pairs(name: str) -> list[Pair[Any, Any]]:
     """Returns the samples with both sides changed at some places, four times each, where they can still be read."""
     rng, kind, found = random.Random(name), benchmark_class(name), list[Pair[Any, Any]]()
@@ -84,11 +84,10 @@ def odd_pairs(name: str) -> list[Pair[Any, Any]]:
 
 def changed(record: Any, rng: random.Random) -> Any:
     """Returns the record with other numbers and texts, and other members of its lists, at up to two places."""
-    paths = [path for path in places(record) if path != ("sample_id",)]
-    for *path, last in rng.sample(paths, min(rng.randrange(3), len(paths))):
+    paths = places(record)
+    for path in rng.sample(paths, min(rng.randrange(3), len(paths))):
         with contextlib.suppress(LookupError, TypeError):  # an earlier change took it away
-            holder = functools.reduce(operator.getitem, path, record)
-            holder[last] = another(holder[last], rng)
+            change_at(record, path, lambda value: another(value, rng))
     return record
 
 
