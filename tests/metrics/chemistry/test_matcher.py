@@ -235,7 +235,8 @@ def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:
     """B and C in one direction from A come in any order, until what hangs on them is seen; else the order counts."""
     limb = "branch( -[:{}] -[:90] B -[:90] {} branch) "
     content = "A " + limb + limb + "branch( -[:120] F branch)"
-    for first, second, equal in ((0, 0, True), (360 - 1e-7, 360 - 1e-7, True), (0, 10, True), (10, 10, False)):
+    just = 360 - 1e-7
+    for first, second, equal in ((0, 0, True), (just, 0, True), (just, just, True), (0, 10, True), (10, 10, False)):
         assert compare(content.format(first, "D", 0, "E"), content.format(second, "E", 0, "D")).equal is equal
 
 
