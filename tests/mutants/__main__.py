@@ -27,7 +27,10 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[2]
 LEAST_KILLED = 0.92
 MOST_SECONDS = 40.0
-KEPT = ("tests/metrics/test_sample_corpora.py::", "tests/pipelines/test_sample_reports.py::")
+KEPT = tuple(
+    f"tests/{name}.py::"
+    for name in ("metrics/test_sample_corpora", "pipelines/test_sample_reports", "pipelines/test_random_runs")
+)
 """Tests that compare whole outputs, which notice most for their time."""
 CONTROLS = 10
 _WORKERS = 2

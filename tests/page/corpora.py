@@ -14,11 +14,21 @@ from typing import Any
 
 import msgspec
 
+from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs.run import Run
 from tests.runs import command, evaluate, write_lines
 
 CORPORA = Path(__file__).parents[1] / "corpora"
 DATA = re.compile(rb'<script type="text/plain" id="data">([^<]*)</script>')
+VARIES = (
+    (r"20\d\d-\d\d-\d\d(T[\d:.]+Z?| `[\d:]+`| \d\d:\d\d)", "TIME"),
+    (r"(\d runs?), 20\d\d-\d\d-\d\d to 20\d\d-\d\d-\d\d", r"\1, DAYS"),
+    (r"(>(started|platform|versions|runner)</th>).*?</tr>", r"\1</tr>"),
+    (r"\b[0-9a-f]{12}\b|(?<=digest )[0-9a-f]{32}", "ID"),
+    (r'(timestamp": "|traffic_rules/org/reader/)\d{10}', r"\1SECONDS"),
+    (rf'(?<!schema_version": "){re.escape(VERSION)}', "VERSION"),
+    (r"\d+\.\d{7,}", lambda match: f"{float(match[0]):.6g}"),
+)
 
 
 def page_data(path: Path) -> Any:
@@ -27,6 +37,22 @@ def page_data(path: Path) -> Any:
     assert found
     (document,) = msgspec.json.decode(gzip.decompress(base64.b64decode(found[1])))
     return document
+
+
+def shown(path: Path) -> str:
+    """What a page shows without scripts, and its data."""
+    page = path.read_bytes()
+    body, data = re.search(rb"<body>(.*?)<script", page, re.DOTALL), DATA.search(page)
+    assert body
+    assert data
+    return body[1].decode() + gzip.decompress(base64.b64decode(data[1])).decode()
+
+
+def plain(text: str) -> str:
+    """The text without what differs between equal runs."""
+    for pattern, instead in VARIES:
+        text = re.sub(pattern, instead, text)
+    return text
 
 
 HOSTILE = (

@@ -1,5 +1,7 @@
 """Configurations: what is read, what is refused, and in which words; the targets of gates in them."""
 
+import copy
+import random
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +17,7 @@ from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns
 from beamscore.transforms.slice_labels import sample_slices
+from tests.attacks.corpora import VALUES, change_at, places
 from tests.metrics.samples import digest, schema_without_words
 from tests.toy import ToyBenchmark
 
@@ -250,3 +253,37 @@ def test_gates_are_checked_against_the_run(gates: Any, systems: str, slices: Any
 def test_the_columns_of_any_label_are_found(cells: dict[str, str]) -> None:
     (one,) = sample_slices([tuple(cells)], cells)
     assert label_columns(one.label) == tuple(cells)
+
+
+RICH: dict[str, Any] = {
+    "benchmark": "chart", "edition": 2020, "tasks": ["task1", "task6a"], "missing": "exclude", "cluster": "page",
+    "slices": ["kind", "kind,size"], "repeats": True, "worst_samples": 3, "inconclusive": "pass", "output": "out",
+    "derived": {"both": "mean(task1.macro_f1, 2 * task6a.score)", "most": "slice_mean(task4.f1, kind)"},
+    "bootstrap": {"replicates": 50, "confidence": 0.9, "seed": 1}, "limits": {"depth": 40, "slices": 9},
+    "fields": {"ground_truth": {"sample_id": "id"}, "ours": {"sample_id": "a.b"}}, "max_missing_fraction": 0.5,
+    "ground_truth": ["t.jsonl"], "predictions": {"ours": ["p.jsonl"], "theirs": ["q.jsonl"]},
+    "gates": {
+        "task1.f1[pie]": {"minimum": 0.5, "maximum": 0.9, "tier": "advisory", "name": "first", "system": "ours"},
+        "both @ kind=pie": {"not_worse_than": "baseline", "margin": 0.1, "looks": 365, "judge": "interval"},
+    },
+}  # fmt: skip
+
+
+def test_what_is_said_of_a_value_changed_at_random_is_what_the_last_release_said() -> None:
+    """Whoever changes it writes the new digest here."""
+    rng, found = random.Random(0), list[Any]()
+
+    def another(value: Any) -> Any:
+        if isinstance(value, dict) and ("benchmark" in value or rng.random() < 0.7):
+            wrong = rng.choice([*value])
+            return {name[:-1] if name == wrong else name: each for name, each in value.items()}
+        return rng.choice([*VALUES, [value], {"depth": value}, f"{value}x", 0.5, -value if value == 0.5 else "a,,b"])
+
+    for path in places({"": RICH}) * 8:
+        document = {"": copy.deepcopy(RICH)}
+        change_at(document, path, another)
+        try:
+            found.append(settings.check(document[""], "test").resolved())
+        except UsageError as error:
+            found.append(str(error))
+    assert digest(iter(found)) == "6befabf42b7f5b24"
