@@ -57,7 +57,10 @@ def bare_png(width: int, height: int) -> bytes:
 
 PNG = image_bytes("PNG")
 IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), bare_png(320, 200)]
-TURNED = [image_bytes(kind, (200, 320), 6) for kind in ("PNG", "JPEG", "WEBP", "TIFF")]
+TURNED = [
+    image_bytes(kind, (200, 320), turn)
+    for kind, turn in (("PNG", 5), ("JPEG", 6), ("WEBP", 7), ("PNG", 8), ("TIFF", 6))
+]
 BOX: dict[str, Any] = {"box": [1, 2, 3, 4]}
 SQUARE: dict[str, Any] = {"points": [[1, 2], [3, 4], [5, 6], [7, 8]]}
 ONES = "1" * 400_000

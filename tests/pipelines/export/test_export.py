@@ -190,6 +190,7 @@ def test_a_name_says_what_it_stands_for() -> None:
     for benchmark in benchmark_names():
         names = [spec.name for spec in benchmark_class(benchmark).metrics]
         assert entry_names(names) == {name: name.replace("[", ".").replace("]", "") for name in names}
+    assert [len(name) for name in entry_names(["x" * 250, "x" * 251]).values()] == [MAX_NAME_LENGTH] * 2
     (name,) = entry_names(["recall[a/b]"]).values()
     assert re.fullmatch(r"recall\.a_b-[0-9a-f]{16}", name)
     assert entry_names(["x" * 250, "recall[a/b]"]) == {"x" * 250: "x" * 250, "recall[a/b]": name}
