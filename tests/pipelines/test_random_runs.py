@@ -12,26 +12,23 @@ from typing import Any
 
 import pytest
 
+from tests.attacks.corpora import DAMAGES, to_line
 from tests.metrics.samples import digest
 from tests.page.corpora import plain, shown
-from tests.runs import Record, command, write_lines
+from tests.runs import Record, Run, command, write_lines
 
 SAID = [
-    "5e48f5ddca0c7b1e",
-    "a1cea78cd3ea2369",
-    "27695e3fb7955db5",
-    "0dd50f482deecece",
-    "f96aaaa1db705460",
-    "fb8e1ea9db253b22",
-    "35a8b923e1e7e1e6",
+    "0416fca980d428fe",
+    "741785c158052a58",
+    "49fd6e9cff6c017e",
+    "bdea91059e12164d",
+    "250080c659d07807",
+    "dd156be43c081fad",
+    "692f544f99907161",
 ]
 REPORTS, FILES = ("summary.json", "report.md", "report.html"), ("junit.xml", "verdicts.md")
 COMPARED = "comparison.json", "comparison.md", "comparison.html"
 KINDS: tuple[Any, ...] = ("pie", "bar", 3, None, "a|b")
-DAMAGES: tuple[Record, ...] = (
-    {"text": "prediction is bad"}, {"text": "score fails"}, {"text": "score is infinite"}, {"text": 7},
-    {"sample_id": "nobody"}, {"sample_id": 1.5},
-)  # fmt: skip
 
 
 class RandomSamples:
@@ -62,17 +59,17 @@ class RandomSamples:
         kind, size = self.rng.choice(KINDS), self.rng.randrange(2)
         return {"sample_id": f"s{index}", "text": text, "kind": kind, "size": size, "page": f"p{index // 3}"}
 
-    def _predictions(self, truths: list[Record], harm: float) -> Iterator[Record | bytes]:
-        """Yields predictions of which a share of about `harm` is wrong; a few are missing, twice or damaged."""
+    def _predictions(self, truths: list[Record], harm: float) -> Iterator[bytes]:
+        """Yields lines of predictions, a share of about `harm` of them wrong; a few are missing, twice or damaged."""
         for truth in truths:
             for repeat in range(self.repeats or 1):
                 mine = {"sample_id": truth["sample_id"], "text": truth["text"], "repeat": repeat}
                 if self.rng.random() < harm:
                     mine["text"] = "x" * self.rng.randrange(9)
-                yield from [mine] * self.rng.choices((1, 0, 2), (60, 1, 1))[0]
                 if self.rng.random() < 0.01:
-                    damaged: list[Record | bytes] = [b"{", {**mine, **self.rng.choice(DAMAGES)}]
-                    yield self.rng.choice(damaged)
+                    mine["text"] = self.rng.choice(["prediction is bad", "score fails", "score is infinite"])
+                damage = self.rng.choices([_whole, self.rng.choice(DAMAGES)], (50, 1))[0]
+                yield from damage(self.rng, mine)
 
     def evaluation(self, output: str, truths: list[Record], *more: str) -> tuple[str, ...]:
         """Returns the command line that evaluates predictions of these samples."""
@@ -100,6 +97,10 @@ class RandomSamples:
         return {**self.judge, **self.rng.choice(kinds), **self.rng.choice(others)}
 
 
+def _whole(_: random.Random, record: Record) -> list[bytes]:
+    return [to_line(record)]
+
+
 @pytest.mark.parametrize("number", range(len(SAID)))
 def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.chdir(tmp_path)
@@ -110,7 +111,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) 
             Path(path).unlink(missing_ok=True)
         code, stdout, stderr = command(name, *arguments)
         written = (path for path in map(Path, writes) if path.exists())
-        texts = (shown(path) if path.suffix == ".html" else path.read_text() for path in written)
+        texts = [shown(path) if path.suffix == ".html" else path.read_text() for path in written]
         said.extend(map(plain, (f"$ {name} {' '.join(arguments)}\n{code}\n", stdout, stderr, *texts)))
 
     samples = RandomSamples(number)
@@ -119,6 +120,8 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) 
     for output, more in (("runs/first", ()), ("runs/second", (samples.gates(), *judged))):
         made = [f"{output}/{name}" for name in REPORTS]
         run(*samples.evaluation(output, samples.truths, *more), writes=[*made, *FILES])
+        result = Run(0, "", "", Path(output))
+        said.extend(plain(str(row)) for row in (*result.samples, *result.quarantine))
     for baseline in [best, "runs/first"] * 4:
         run("gate", "runs/second", samples.gates(), f"--baseline={baseline}", *judged[1:], writes=FILES)
     run("compare", best, other, "--output=compared", writes=[f"compared/{name}" for name in COMPARED])
