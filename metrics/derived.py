@@ -319,7 +319,11 @@ class _Ranges:
                 raise ValueError(f"{self._kind.name} already has a metric of this name; choose a different name")
             if len(definition) > MAX_CHARACTERS:
                 raise ValueError(f"the formula is longer than {MAX_CHARACTERS} characters")
-            formula = ast.parse(definition.strip(), mode="eval").body
+            try:
+                formula = ast.parse(definition.strip(), mode="eval").body
+            except ValueError as error:
+                # Half a character; a null byte in Python 3.10.
+                raise SyntaxError from error
             computed: Range = _computed(formula, self.leaf)
             if not computed.metrics:
                 raise ValueError(f"{shown} names no metric")

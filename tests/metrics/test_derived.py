@@ -217,6 +217,8 @@ def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
         ("mean(b, error)", "b is better if higher and error if lower; use 1 - ... to turn one around"),
         ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
         ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),
+        ("\0", r"'\x00' is not a formula such as mean(first, second)"),
+        ("\udc80", r"'\udc80' is not a formula such as mean(first, second)"),
         ("2 + 1", "'2 + 1' names no metric"),
         ("0 * b", "'0 * b' is always 0"),
         ("b / 0", "it divides by a number that is not above 0"),
