@@ -263,14 +263,20 @@ def test_to_lose_all_of_few_samples_is_judged_no_milder_than_to_lose_most() -> N
         assert (most.verdict, all_.verdict, "365 nights" in most.reason) == (word, word, samples == 6)
 
 
-def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, **more: Any) -> documents.GateVerdict:
-    """Returns the verdict on the last of `nights` that each have `right` of 400 right, each by other predictions."""
+def week_of(
+    *, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, left_out: int = 0, **more: Any
+) -> documents.GateVerdict:
+    """Returns the verdict on the last of `nights` that each have `right` right, each by other predictions.
+
+    Of 400 samples, `left_out` are rejected each night, and are not scored.
+    """
     against = baseline(320)
-    earlier = [run_of({"ours": {"": part(right, predictions=f"night {number}")}}) for number in range(1, nights)]
-    numbers = {f"night {number}": number for number in range(1, nights)} | {"320 right": 0}
-    against.judged = JudgedRuns(numbers, dict(enumerate([*[None] * replaced, *earlier[replaced:]], start=1)))
-    gate = Gate(not_worse_than="baseline", looks=looks, **more)
-    return verdict(gate, part(right, predictions="tonight"), against)
+    texts = [*(f"night {number}" for number in range(1, nights)), "tonight"]
+    *earlier, tonight = (part(right, 400 - left_out, 0, left_out, predictions=each) for each in texts)
+    numbers = {text: number for number, text in enumerate(["320 right", *texts[:-1]])}
+    judged = [*[None] * replaced, *(run_of({"ours": {"": each}}) for each in earlier[replaced:])]
+    against.judged = JudgedRuns(numbers, dict(enumerate(judged, start=1)))
+    return verdict(Gate(not_worse_than="baseline", looks=looks, **more), tonight, against, missing="exclude")
 
 
 @pytest.mark.parametrize(
@@ -302,6 +308,16 @@ def test_the_mean_of_a_week_may_fail_where_no_night_does(case: dict[str, Any], w
     assert (doubt in found.reason) == (word == "inconclusive" and said is not None)
     assert ("at a confidence of 0.975)" in found.reason) == (said is not None and " is " in said and "not" not in said)
     assert found.difference == pytest.approx(case["right"] / 400 - 0.8)
+
+
+def test_in_the_mean_of_a_week_samples_that_were_left_out_may_look_like_a_loss() -> None:
+    """4 of 396 move 300 / 396 - 0.8 by 0.0101 at most, whose interval ends at -0.0171; 10 of 390 by 0.0256."""
+    for left_out, word in ((4, "fail"), (10, "inconclusive")):
+        found = week_of(right=300, left_out=left_out)
+        reason = found.reason.partition("the mean of 7 runs is ")[2]
+        assert found.verdict == word
+        doubt = f" from the baseline; one side measured {left_out} samples more, which may look like a loss; "
+        assert (doubt in reason) == (word == "inconclusive")
 
 
 def test_in_the_mean_all_runs_count_also_those_with_equal_predictions_of_a_system() -> None:
