@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from beamscore.pipelines.commands import merge
 from tests import toy
 from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, corpus, damaged, rng_of
 from tests.finished_runs import row, write, write_run
@@ -237,3 +238,22 @@ def test_whether_a_task_is_attempted_is_one_decision_for_a_system_on_every_path(
     assert (failed["baseline"], failed["candidate"], failed["difference"], failed["verdict"]) == (1, 0, -1, "worse")
     same = document["slices"]["source=a"]["metrics"][task]
     assert (same["verdict"], whole["verdict"]) == ("identical", "worse")
+
+
+def test_a_run_that_another_replaces_while_it_is_merged_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def evaluated(name: str) -> Path:
+        records: list[Record] = [{"sample_id": name, "text": "x"}]
+        return evaluate_records(tmp_path / name, records, records, "--quiet", "--no-html").output
+
+    def replaced(_: str) -> None:
+        (files,) = (one / ".runs").iterdir()
+        kept = shutil.copytree(files, tmp_path / "kept")
+        evaluated("a")
+        shutil.copytree(kept, files, dirs_exist_ok=True)
+
+    one, other = evaluated("a"), evaluated("b")
+    monkeypatch.setattr(merge, "prepare_output", replaced)
+    said = f"{one}: another run has replaced the result meanwhile; merge again"
+    assert refused(one, other, "--output", tmp_path / "out") == said
