@@ -26,8 +26,11 @@ from beamscore.metrics.formula.latex.token_markup import marked
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.repeats import with_repeats
 from beamscore.metrics.scoring import draw_pairs
+from beamscore.metrics.statistics.intervals import intervals, standard_errors
+from beamscore.metrics.statistics.paired import paired_differences, relative_excess, same_samples
 from tests.attacks.corpora import change_at, places
 from tests.metrics.samples import SVG, digest, schema_without_words
+from tests.metrics.statistics.samples import measured
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records, total
 
 CORPORA = Path(__file__).parents[1] / "corpora"
@@ -46,6 +49,12 @@ SCORES = {
     ("figure_text", "max_steps=300"): "44f42800c844b354",
     ("traffic_rules", ""): "762f51a38e34b77f",
     ("traffic_rules", "max_steps=20"): "1e0e4faa3935f5bb",
+}
+STATISTICS = {
+    "chart": "1f0dbf5b62ba4e55",
+    "chemistry": "926c33f15a7bf08b",
+    "figure_text": "c24f1d2308993567",
+    "traffic_rules": "7ae08a2925fec186",
 }
 FORMULAS = {"published": "8e03d15514add00d", "released": "a466046774b014c4"}
 DRAWINGS = {
@@ -113,6 +122,24 @@ def test_scores(name: str, option: str) -> None:
     sums = total(scores)
     of_all = [benchmark.values(sums), msgspec.to_builtins(benchmark.tables(sums)), rejected]
     assert digest(chain(known, (benchmark.explain(each["details"]) for each in known), of_all)) == SCORES[name, option]
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_statistics(name: str) -> None:
+    """Intervals of some of the samples, and differences from others."""
+    benchmark, rng, found = make_benchmark(name), random.Random(name), list[Any]()
+    scores = benchmark.score([*pairs(name), *odd_pairs(name)])
+    known = [each.statistics for each in scores if isinstance(each, SampleScore)]
+    for count in (1, 2, 5, 6, 20, 20, 100):
+        sampled, harm = rng.choices(known, k=count), rng.choice([0.1, 1])
+        other = [rng.choice(known) if rng.random() < harm else each for each in sampled]
+        sides = [measured(benchmark, {str(n): each for n, each in enumerate(side)}) for side in (sampled, other)]
+        for side in sides:
+            found += [side.values, side.units, side.sizes, side.totals]
+            found += [standard_errors(benchmark, side), intervals(benchmark, side, 0.9)]
+        for metric, each in paired_differences(benchmark, *sides, 0.9).items():
+            found += [asdict(each), same_samples(benchmark, metric, *sides), relative_excess(metric, *sides)]
+    assert digest(iter(found)) == STATISTICS[name]
 
 
 @pytest.mark.parametrize("protocol", FORMULAS)
