@@ -111,9 +111,9 @@ def best_sum(scores: Sequence[Sequence[float]]) -> float:
     return max(sum(row[place] for row, place in zip(scores, places, strict=True)) for places in chosen)
 
 
-def digest(parts: Iterator[Any]) -> str:
-    """A hash of the parts as JSON; the last digits of a number, which other versions of SciPy may change, are left."""
-    rounded = (json.dumps(_rounded(part), sort_keys=True, ensure_ascii=False) for part in parts)
+def digest(parts: Iterator[Any], digits: int = 9) -> str:
+    """A hash of the parts as JSON; further digits of a number, which other versions of SciPy may change, are left."""
+    rounded = (json.dumps(_rounded(part, digits), sort_keys=True, ensure_ascii=False) for part in parts)
     return hashlib.blake2b("\n".join(rounded).encode(), digest_size=8).hexdigest()
 
 
@@ -128,9 +128,9 @@ def schema_without_words(kind: Any) -> Any:
     return without_words(msgspec.json.schema(kind))
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: Any, digits: int) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.9g}") + 0.0
+        return float(f"{value:.{digits}g}") + 0.0 if abs(value) > 1e-12 else 0.0
     if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {name: _rounded(each, digits) for name, each in value.items()}
+    return [_rounded(each, digits) for each in value] if isinstance(value, (list, tuple)) else value

@@ -57,7 +57,7 @@ def random_gate(rng: random.Random) -> dict[str, Any]:
 def random_verdicts(rng: random.Random) -> Iterator[Any]:
     """Yields the verdicts of gates on runs of one configuration, against a baseline that has judged some of them."""
     shared = {"missing": rng.choice(["wrong", "exclude"]), "cluster": rng.choice([None, None, "page"])}
-    config = {**shared, "bootstrap": {"replicates": 100, "confidence": rng.choice([0.8, 0.95])}}
+    config = {**shared, "bootstrap": {"replicates": 100, "confidence": rng.choice([0.9, 0.95])}}
     runs = [random_run(rng, config) for _ in range(9)]
     for _ in range(30):
         run, against, *earlier = rng.sample(runs, len(runs))
@@ -102,7 +102,7 @@ def random_histories(rng: random.Random) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     ("what", "times", "expected"),
-    [(random_verdicts, 4, "fb76458dfbf9e7e7"), (random_histories, 40, "4862b9c013a1f3c9")],
+    [(random_verdicts, 4, "01810d9600c093b1"), (random_histories, 40, "4862b9c013a1f3c9")],
 )
 def test_what_is_said(
     what: Callable[[random.Random], Iterator[Any]], times: int, expected: str, tmp_path: Path
@@ -110,4 +110,4 @@ def test_what_is_said(
     rng = random.Random(0)
     said = [each for _ in range(times) for each in what(rng)]
     (tmp_path / "said.txt").write_text("\n".join(map(str, said)))
-    assert digest(iter(said)) == expected, f"see {tmp_path}/said.txt"
+    assert digest(iter(said), digits=6) == expected, f"see {tmp_path}/said.txt"

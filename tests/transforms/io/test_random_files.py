@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 
+from beamscore.transforms.blocks import unpack
 from beamscore.transforms.io.field_map import FieldMap, SideColumns
 from beamscore.transforms.io.readers import RecordLimits, read_part
 from beamscore.transforms.read import EncodeBundle, ReadPlan, checked_record
-from beamscore.transforms.records import InputProblem, RecordEncoder
+from beamscore.transforms.records import EncodedRecord, InputProblem, RecordEncoder
 from tests.attacks.corpora import DAMAGES, to_line
 from tests.metrics.samples import digest
 from tests.transforms.samples import bundle, parts_of, store
 
 READ = {
-    "jsonl": "e2bfc50e6b1dd2f8",
-    "csv": "6d03b7c1e8118752",
-    "tsv.gz": "df9dc3d731c6045a",
-    "parquet": "7055433d115f03c2",
-    "arrow": "96064f2a2dae63fc",
+    "jsonl": "75b7942549d21f1c",
+    "csv": "a760dda3e2967657",
+    "tsv.gz": "2e3331c3fbed2e03",
+    "parquet": "ed40001aaa51c55e",
+    "arrow": "49ec4e0de6a8b2b3",
 }
 PATHS = ("text", "label", "image.id", "image.label", "out.best", "n", "id", r"a\.b", "out.all.x", "missing")
 VALUES: tuple[Any, ...] = ("x", "", "7", '{"x": 1}', "[1, 2]", 'a,b\n"c"', "\u202e", "null", " ", "1e999")
@@ -51,7 +52,7 @@ def random_records(rng: random.Random, is_plain: bool) -> Iterator[dict[str, Any
             "id": number,
             "image": image,
         }
-        record |= {"a.b": "dotted", "out": rng.choice([{"best": "b", "all": None}, None])}
+        record |= {"a.b": "dotted", "out": rng.choice([{"all": None, "best": "b"}, None])}
         for name, values in kinds.items():
             record[name] = rng.choice([rng.choice(values), None] if is_plain else [*VALUES, *OTHERS])
         yield {name: record[name] for name in record if is_plain or rng.random() < 0.9}
@@ -77,6 +78,9 @@ def test_what_is_read(tmp_path: Path, ending: str) -> None:
         except InputProblem as problem:
             read.append(problem.message.replace(str(path), "f"))
         outputs = bundle(EncodeBundle(ReadPlan(("ours",), {0: columns}, limits, 1), 0, None), *records)
-        read.append({tag: [str(each) for each in values] for tag, values in outputs.items()})
+        kept = [
+            (key.decode(), EncodedRecord(each).text()) for _, block in outputs["main"] for key, each in unpack(block)
+        ]
+        read += [kept, [str(each) for each in outputs["quarantine"]], [sums.units() for _, sums in outputs["outcomes"]]]
     (tmp_path / "read.txt").write_text("\n".join(map(str, read)))
     assert digest(iter(read)) == READ[ending], f"see {tmp_path}/read.txt"
