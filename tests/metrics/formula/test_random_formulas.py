@@ -5,19 +5,30 @@ was made.
 """
 
 import random
+import re
+from collections.abc import Iterable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from beamscore.metrics.benchmark import DrawnPair, SampleScore
+from beamscore.metrics.formula.benchmark import SamplePair
 from beamscore.metrics.formula.latex import commands
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.parser import Unparsable, clean_formula, normal_tokens
-from beamscore.metrics.formula.latex.token_markup import marked
+from beamscore.metrics.formula.latex.token_markup import Marked, marked
+from beamscore.metrics.formula.render.dvi import Ink
+from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
+from tests.metrics.formula.render.test_boxes import ink, typeset
+from tests.metrics.formula.samples import benchmark_with, documents, pair
 from tests.metrics.samples import digest
+from tests.metrics.test_sample_corpora import another
+from tests.plain_loop import total
 
-MADE = {"published": "4c3eccc342eab893", "released": "57252750a7b3d22f"}
+MADE = {"published": "14b6425db026dbcd", "released": "d9153c386e8e0758"}
 SPECIAL = sorted(
     commands.MARKS.union(commands.FRACTIONS, commands.INFIXES, commands.WITH_DELIMITERS, commands.STACKS)
     .union(commands.OPTIONAL_THEN_ONE, commands.TEXT_BOXES, commands.TEXT_SYMBOLS, commands.FONTS, commands.CLASSES)
@@ -35,7 +46,16 @@ ATOMS += [
     "面积",
     "…",
 ]
-ATOMS += [r"\begin{array}[t]{l|c@{}r}", r"\begin{tabular}{cc}", r"\begin", r"\end{array}", r"\left", r"\right.", r"\\"]
+ATOMS += [
+    rf"\begin{{{'long' * 11}}}",
+    r"\begin{array}[t]{l|c@{}r}",
+    r"\begin{tabular}{cc}",
+    r"\begin",
+    r"\end{array}",
+    r"\left",
+    r"\right.",
+    r"\\",
+]
 
 OPENING, CLOSING = ([*"([|./<", r"\{", r"\langle "], [*")]|.", r"\}", r"\rangle "])
 
@@ -75,9 +95,61 @@ def made(latex: str, released: bool) -> list[Any]:
     return parts
 
 
+def assert_made(found: list[Any], expected: str, folder: Path) -> None:
+    (folder / "made.txt").write_text("\n".join(map(str, found)))
+    assert digest(iter(found)) == expected, f"see {folder}/made.txt"
+
+
 @pytest.mark.parametrize("protocol", MADE)
-def test_what_is_made(protocol: str, tmp_path: Path) -> None:
+def test_tokens_and_what_tex_is_given(protocol: str, tmp_path: Path) -> None:
     rng = random.Random(0)
-    found = [made(formula(rng, 3), protocol == "released") for _ in range(1500)]
-    (tmp_path / "made.txt").write_text("\n".join(map(str, found)))
-    assert digest(iter(found)) == MADE[protocol], f"see {tmp_path}/made.txt"
+    assert_made([made(formula(rng, 3), protocol == "released") for _ in range(1500)], MADE[protocol], tmp_path)
+
+
+class WithoutTex(Typesetter):
+    """Lays the tokens of a formula side by side, each a little off its place; some have no ink, some formulas fail."""
+
+    def open(self) -> None:
+        """Needs no format of TeX."""
+
+    def typeset(self, formulas: Iterable[Marked], allowances: Any = None) -> dict[Marked, Typeset | Failure]:
+        return {each: self._laid(each) for each in formulas}
+
+    def _laid(self, formula: Marked) -> Typeset | Failure:
+        rng, inks = random.Random(formula.source), list[Ink]()
+        if rng.random() < 0.05:
+            return Failure("it fails")
+        for mark, _ in enumerate(formula.labels):
+            x, y = 15 * mark + rng.choice([0, 0.5, 2, 30]), rng.choice([0, 0, 0.4, 3, 25])
+            sides = x, y, x + rng.choice([0.3, 8, 12.5]), y + rng.choice([0.3, 10, 14.5])
+            inks += [ink(rng.choice([mark] * 9 + [-1]), *sides)] * (rng.random() < 0.95)
+        return typeset(*inks, width=2000)
+
+
+def sample(rng: random.Random) -> SamplePair:
+    """Returns a formula, or a document with up to four, and a prediction that often differs in few characters."""
+    truths = [formula(rng, 2) for _ in range(rng.choice([1, 1, 1, 2, 4]))]
+    predicted = [rng.choice([each, another(each, rng), another(each, rng), formula(rng, 1)]) for each in truths]
+    if len(truths) == 1:
+        return pair(truths[0], rng.choice([*predicted * 9, None]))
+    pages = ["Words\n".join(f"$$ {each} $$\n" for each in side) for side in (truths, predicted)]
+    return documents(pages[0], rng.choice([*pages[1:] * 9, None]), rng.choice(["latex", "mathpix", "gpt4o"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"images": True}, "e4ca84a3e72fc2be"),
+        ({"protocol": "released", "max_tokens": 9}, "496e443ac8616310"),
+        ({"images": True, "max_characters": 60, "max_formulas": 3, "max_steps": 20_000}, "bbb847f92519e699"),
+    ],
+)
+def test_scores_and_drawings(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    rng = random.Random(0)
+    benchmark, samples = benchmark_with(WithoutTex(1), **options), [sample(rng) for _ in range(200)]
+    scores = benchmark.score(samples)
+    drawn = benchmark.draw_batch([DrawnPair("", each.truth, each.prediction) for each in samples[:40]])
+    # The bytes of a picture are those of a version of zlib.
+    svg = [re.sub('base64,[^"]*', "", str(each)) for each in drawn]
+    found = [msgspec.to_builtins(each) if isinstance(each, SampleScore) else str(each) for each in scores]
+    assert_made([*found, benchmark.values(total(scores)), *svg], expected, tmp_path)
