@@ -25,7 +25,7 @@ VARIES = (
     (r"(\d runs?), 20\d\d-\d\d-\d\d to 20\d\d-\d\d-\d\d", r"\1, DAYS"),
     (r"(>(started|platform|versions|runner)</th>).*?</tr>", r"\1</tr>"),
     (r"\b[0-9a-f]{12}\b|(?<=digest )[0-9a-f]{32}", "ID"),
-    (r'(timestamp": "|traffic_rules/org/reader/)\d{10}', r"\1SECONDS"),
+    (r'(timestamp": "|evaluation_id": "[^"]*/)\d{10}', r"\1SECONDS"),
     (rf'(?<!schema_version": "){re.escape(VERSION)}', "VERSION"),
     (r"(toy\.py):\d+", r"\1"),
     (r"\d+\.\d{7,}", lambda match: f"{float(match[0]):.6g}"),

@@ -18,13 +18,13 @@ from tests.page.corpora import plain, shown
 from tests.runs import Record, Run, command, write_lines
 
 SAID = [
-    "0416fca980d428fe",
-    "741785c158052a58",
-    "49fd6e9cff6c017e",
-    "bdea91059e12164d",
-    "250080c659d07807",
-    "dd156be43c081fad",
-    "692f544f99907161",
+    "9097ee3cbdd3e049",
+    "25377339358ddefa",
+    "894f21aebdfa2a44",
+    "b1868e9762ce7695",
+    "0a639c71781561fe",
+    "c468cf49be5f3c7d",
+    "40812bf2f2fc1991",
 ]
 REPORTS, FILES = ("summary.json", "report.md", "report.html"), ("junit.xml", "verdicts.md")
 COMPARED = "comparison.json", "comparison.md", "comparison.html"
@@ -52,6 +52,11 @@ class RandomSamples:
         }
         self.judge = {"judge": "interval" if settings["bootstrap.replicates"] else "point"}
         self.settings = [f"--set={name}={json.dumps(value)}" for name, value in settings.items()]
+        self.reuse = rng.choice([[], [] if self.repeats else ["--reuse=runs/first"]])
+        self.parts = rng.choice(
+            [["--folds=3"], ["--group=page"], ["--fractions=a=0.5,b=0.5", "--seed=4"], ["--group=no"]]
+        )
+        self.selection = [f"--below={rng.choice([0.5, 1, 1])}", *rng.choice([[], ["--value=exact_match"]])]
         self.truths = [self._truth(index) for index in range(rng.choice([20, 60, 60]))]
 
     def _truth(self, index: int) -> Record:
@@ -117,19 +122,24 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) 
     samples = RandomSamples(number)
     best, other = "runs/first:ours", f"runs/second:{samples.systems[-1]}"
     judged = f"--baseline={best}", "--junit=junit.xml", "--markdown=verdicts.md"
-    for output, more in (("runs/first", ()), ("runs/second", (samples.gates(), *judged))):
+    for output, more in (("runs/first", ()), ("runs/second", (samples.gates(), *judged, *samples.reuse))):
         made = [f"{output}/{name}" for name in REPORTS]
-        run(*samples.evaluation(output, samples.truths, *more), writes=[*made, *FILES])
+        words = samples.evaluation(output, samples.truths, *more)
+        run(*words, "--check")
+        run(*words, writes=[*made, *FILES])
         result = Run(0, "", "", Path(output))
         said.extend(plain(str(row)) for row in (*result.samples, *result.quarantine))
     for baseline in [best, "runs/first"] * 4:
         run("gate", "runs/second", samples.gates(), f"--baseline={baseline}", *judged[1:], writes=FILES)
     run("compare", best, other, "--output=compared", writes=[f"compared/{name}" for name in COMPARED])
     run("history", "runs", writes=["runs/history.md", "runs/history.html"])
-    for target in ("junit", "github", "model-index", "inspect"):
+    for target in ("junit", "github", "model-index", "inspect", "every-eval-ever"):
         run("export", other, f"--to={target}")
+    run("bless", "runs", writes=["runs/blessed.txt"])
+    truths = "--ground-truth=runs/first-truths.jsonl"
+    run("split", "toy", truths, "--output=parts.jsonl", *samples.parts, writes=["parts.jsonl"])
+    run("select", best, "--output=some.jsonl", *samples.selection, writes=["some.jsonl"])
     if number % 3 == 0:
-        run("select", best, "--output=some.jsonl", f"--below={samples.rng.random():.2}", writes=["some.jsonl"])
         half = len(samples.truths) // 6 * 3
         for name, truths in (("left", samples.truths[:half]), ("right", samples.truths[half:])):
             run(*samples.evaluation(name, truths, "--no-html"))
