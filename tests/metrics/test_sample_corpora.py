@@ -133,12 +133,18 @@ def test_statistics(name: str) -> None:
     for count in (1, 2, 5, 6, 20, 20, 100):
         sampled, harm = rng.choices(known, k=count), rng.choice([0.1, 1])
         other = [rng.choice(known) if rng.random() < harm else each for each in sampled]
-        sides = [measured(benchmark, {str(n): each for n, each in enumerate(side)}) for side in (sampled, other)]
-        for side in sides:
+        before, after = (
+            measured(benchmark, {str(n): each for n, each in enumerate(side)}) for side in (sampled, other)
+        )
+        for side in (before, after):
             found += [side.values, side.units, side.sizes, side.totals]
             found += [standard_errors(benchmark, side), intervals(benchmark, side, 0.9)]
-        for metric, each in paired_differences(benchmark, *sides, 0.9).items():
-            found += [asdict(each), same_samples(benchmark, metric, *sides), relative_excess(metric, *sides)]
+        for metric, each in paired_differences(benchmark, before, after, 0.9).items():
+            found += [
+                asdict(each),
+                same_samples(benchmark, metric, before, after),
+                relative_excess(metric, before, after),
+            ]
     assert digest(iter(found), digits=6) == STATISTICS[name]
 
 

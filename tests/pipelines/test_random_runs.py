@@ -136,8 +136,14 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) 
     for target in ("junit", "github", "model-index", "inspect", "every-eval-ever"):
         run("export", other, f"--to={target}")
     run("bless", "runs", writes=["runs/blessed.txt"])
-    truths = "--ground-truth=runs/first-truths.jsonl"
-    run("split", "toy", truths, "--output=parts.jsonl", *samples.parts, writes=["parts.jsonl"])
+    run(
+        "split",
+        "toy",
+        "--ground-truth=runs/first-truths.jsonl",
+        "--output=parts.jsonl",
+        *samples.parts,
+        writes=["parts.jsonl"],
+    )
     run("select", best, "--output=some.jsonl", *samples.selection, writes=["some.jsonl"])
     if number % 3 == 0:
         half = len(samples.truths) // 6 * 3

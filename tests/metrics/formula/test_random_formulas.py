@@ -36,7 +36,7 @@ SPECIAL = sorted(
     .union(commands.SPELLED, commands.LIMIT_OPERATORS, commands.MODULI, commands.COLORS, commands.DROPPED)
 )
 PLAIN = sorted(f"\\{name}" for name in commands.COMMANDS)
-ATOMS = [*"aabxyz0127+-=()[]|/<>,.!:;'*~&%$#@", *(rf"\{each}" for each in r",;:!{}|_&#%$ \ ")]
+ATOMS: list[str] = [*"aabxyz0127+-=()[]|/<>,.!:;'*~&%$#@", *(rf"\{each}" for each in r",;:!{}|_&#%$ \ ")]
 ATOMS += [r"\hspace{1cm}", r"\hspace*{ 2 e m}", r"\kern 3pt", r"\mkern-3mu", r"\\[2pt]", r"\\*", r"\rule{1pt}{2 em}"]
 ATOMS += [
     r"\multicolumn{2}{|c|}{ab}",
@@ -71,7 +71,7 @@ def _part(rng: random.Random, depth: int) -> str:
     inner, other = (formula(rng, depth - 1) for _ in range(2))
     group = rng.choice(["{%s}"] * 8 + ["%s", " {%s }", "{{%s}}", "{%s"]) % inner
     name = rng.choice(sorted(commands.ENVIRONMENTS))
-    forms = [
+    forms: list[str] = [
         *[f"{rng.choice(SPECIAL)}{group}"] * 4,
         *[f"{rng.choice(SPECIAL)}{group}{{{other}}}"] * 2,
         *(f"{rng.choice('^_')}{group}", f"x_{group}^{{{other}}}", f"{rng.choice(PLAIN)}{group}"),

@@ -72,7 +72,7 @@ def random_verdicts(rng: random.Random) -> Iterator[Any]:
 def random_nights(rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yields the rows of up to 30 nights of some systems, whose values, settings and coverage change at times."""
     now: dict[str, Any] = {"version": "0.2.0", "scoring": "a f0", "ground_truth": "9:ab", "derived": None}
-    later = {
+    later: dict[str, list[Any]] = {
         "version": ["0.2.1", "0.3.0"], "scoring": ["a f0", "b f0", "a f1", "a"], "ground_truth": ["9:ab", "8:cd", None],
         "derived": [None, '{"similarity": "mean(exact_match)"}'], "missing": [0, 1, 3],
         "gates": ["pass", "fail", "inconclusive", "invalid", None],
