@@ -18,43 +18,15 @@ from tests.metrics.test_sample_corpora import another
 from tests.plain_loop import make_benchmark
 
 ATOMS = [
-    "",
-    "",
-    "C",
-    "OH",
-    "CH_3",
-    "{NH_2}",
-    "N|H",
-    "H_2N",
-    r"\chemabove{N}{H}",
-    r"\charge{90=\|}{O}",
-    "@{a}C",
+    "", "", "C", "OH", "CH_3", "{NH_2}", "N|H", "H_2N", r"\chemabove{N}{H}", r"\charge{90=\|}{O}", "@{a}C",
     r"\ddot{O}",
-]
+]  # fmt: skip
 OPTIONS = [
-    "",
-    "",
-    "",
-    "[1]",
-    "[7]",
-    "[:30]",
-    "[:-90,1.5]",
-    "[::60]",
-    "[::-60,,2,1]",
-    "[,0.5,,,draw=none]",
-    "[-1.5,2]",
-    "[]",
-]
+    "", "", "", "[1]", "[7]", "[:30]", "[:-90,1.5]", "[::60]", "[::-60,,2,1]", "[,0.5,,,draw=none]", "[-1.5,2]", "[]",
+]  # fmt: skip
 CHANGES = [
-    ("-[", "=["),
-    ("OH", "CN"),
-    ("O H", "C N"),
-    ("[:30", "[:60"),
-    ("<", ">"),
-    ("?[a]", ""),
-    ("*6", "*5"),
-    (" + ", ""),
-]
+    ("-[", "=["), ("OH", "CN"), ("O H", "C N"), ("[:30", "[:60"), ("<", ">"), ("?[a]", ""), ("*6", "*5"), (" + ", ""),
+]  # fmt: skip
 DEFINED = r"\definesubmol{x}{-[2]O}\definesubmol{y}2[(-#1)]{(=[::60]#1)-#2}\definesubmol\n{-[,,,,red]F}"
 
 

@@ -39,23 +39,12 @@ PLAIN = sorted(f"\\{name}" for name in commands.COMMANDS)
 ATOMS: list[str] = [*"aabxyz0127+-=()[]|/<>,.!:;'*~&%$#@", *(rf"\{each}" for each in r",;:!{}|_&#%$ \ ")]
 ATOMS += [r"\hspace{1cm}", r"\hspace*{ 2 e m}", r"\kern 3pt", r"\mkern-3mu", r"\\[2pt]", r"\\*", r"\rule{1pt}{2 em}"]
 ATOMS += [
-    r"\multicolumn{2}{|c|}{ab}",
-    r"\multirow{2}*{x}",
-    r"\multirow{2}[-3pt]{1 cm}{$x$}",
-    r"\cline{1-2}",
-    "面积",
-    "…",
-]
+    r"\multicolumn{2}{|c|}{ab}", r"\multirow{2}*{x}", r"\multirow{2}[-3pt]{1 cm}{$x$}", r"\cline{1-2}", "面积", "…",
+]  # fmt: skip
 ATOMS += [
-    rf"\begin{{{'long' * 11}}}",
-    r"\begin{array}[t]{l|c@{}r}",
-    r"\begin{tabular}{cc}",
-    r"\begin",
-    r"\end{array}",
-    r"\left",
-    r"\right.",
-    r"\\",
-]
+    rf"\begin{{{'long' * 11}}}", r"\begin{array}[t]{l|c@{}r}", r"\begin{tabular}{cc}", r"\begin", r"\end{array}",
+    r"\left", r"\right.", r"\\",
+]  # fmt: skip
 
 OPENING, CLOSING = ([*"([|./<", r"\{", r"\langle "], [*")]|.", r"\}", r"\rangle "])
 
