@@ -4,7 +4,7 @@ Whoever changes it on purpose writes the new digest here; the failure names a fi
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from tests.metrics.samples import digest
 from tests.page.corpora import plain
 
 pandas: Any = pytest.importorskip("pandas")
-SAID = ["06305b0b6f1cf07a", "327435688d54514b", "eff55bc604719ec2"]
+SAID = ["82a014f8d75b36dc", "b33ace2506322016", "ea18cdee84d7e68e"]
 TEXTS: tuple[Any, ...] = (*["x", "xx", "xxx"] * 6, "", None, 7, float("nan"), ["x"], "prediction is bad", "score fails")
+RULES = ([{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}], [], None, None, 7)
 IDS: tuple[Any, ...] = ("", None, 7, "s0", "x" * 1025, True, 2.0)
 WRONG: list[dict[str, Any]] = [
     *({"missing": "ignore"}, {"slices": ["kind", "kind"]}, {"slices": ["nothing"]}, {"cluster": "nothing"}),
@@ -28,13 +29,13 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-def random_records(rng: random.Random, text: str) -> list[dict[str, Any]]:
-    """Returns up to 40 records with their text in the field `text`, some of them odd, doubled or without a field."""
+def random_records(rng: random.Random, field: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Returns up to 40 records with one of the values in `field`, some of them odd, doubled or without a field."""
     records: list[dict[str, Any]] = []
     for index in range(rng.choice([0, 3, *[40] * 6])):
         record: dict[str, Any] = {
             "sample_id": rng.choice([*[f"s{index}"] * 40, rng.choice(IDS)]),
-            text: rng.choice(TEXTS),
+            field: rng.choice(values),
             "kind": rng.choice(["a", "b", None, 3]),
             "page": index // 4,
         }
@@ -79,14 +80,18 @@ def told(result: Result) -> list[Any]:
 
 def said(rng: random.Random) -> Iterator[Any]:
     """Yields what one evaluation says, of all records at once or in batches."""
-    text, arguments = rng.choice(["text", "text", "text", "txt"]), random_arguments(rng)
-    truths, predictions = random_records(rng, "text"), random_records(rng, text)
+    name, field, values = rng.choice([("toy", "text", TEXTS)] * 3 + [("traffic_rules", "rules", RULES)])
+    arguments = random_arguments(rng)
+    if name != "toy":
+        arguments["derived"] = {}
+    truths = random_records(rng, field, values)
+    predictions = random_records(rng, rng.choice([field, field, field, field[1:]]), values)
     half = len(truths) // 2
     try:
         if rng.random() < 0.5:
-            yield told(beamscore.evaluate("toy", in_form(rng, truths), in_form(rng, predictions), **arguments))
+            yield told(beamscore.evaluate(name, in_form(rng, truths), in_form(rng, predictions), **arguments))
         else:
-            scorer, other = (Scorer("toy", **arguments) for _ in range(2))
+            scorer, other = (Scorer(name, **arguments) for _ in range(2))
             scorer.update(truths[:half], in_form(rng, predictions[:half]))
             other.update(truths[half:], in_form(rng, predictions[half:]))
             scorer.merge(other)
