@@ -20,7 +20,7 @@ from tests.page.corpora import plain
 pandas: Any = pytest.importorskip("pandas")
 SAID = ["82a014f8d75b36dc", "b33ace2506322016", "ea18cdee84d7e68e"]
 TEXTS: tuple[Any, ...] = (*["x", "xx", "xxx"] * 6, "", None, 7, float("nan"), ["x"], "prediction is bad", "score fails")
-RULES = ([{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}], [], None, None, 7)
+RULES: tuple[Any, ...] = ([{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}], [], None, None, 7)
 IDS: tuple[Any, ...] = ("", None, 7, "s0", "x" * 1025, True, 2.0)
 WRONG: list[dict[str, Any]] = [
     *({"missing": "ignore"}, {"slices": ["kind", "kind"]}, {"slices": ["nothing"]}, {"cluster": "nothing"}),

@@ -1,8 +1,9 @@
-"""The verdicts of random gates on random runs, and the histories of random nights, are those of the last release.
+"""What is said of random gates, of random nights and of damaged runs is what the last release said.
 
-Whoever changes them on purpose writes the new digests here.
+Whoever changes it on purpose writes the new digests here; the failure names a file with all that was said.
 """
 
+import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,9 +17,12 @@ from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.runs.documents import Fingerprint
 from beamscore.pipelines.runs.gates import gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
-from tests.finished_runs import finished, row
+from tests.attacks.corpora import VALUES, change_at, places
+from tests.finished_runs import finished, row, write
 from tests.metrics.samples import digest
+from tests.page.corpora import plain
 from tests.pipelines.runs import test_history
+from tests.runs import command, evaluate_records
 
 SIMILARITIES = (0.0, 0.25, 0.75, 0.999, 1.0, 1.0, 1.0, 1.0)
 TARGETS = ("exact_match", "similarity", "exact_match @ kind=a", "similarity @ kind=b", "similarity @ kind=c")
@@ -100,6 +104,36 @@ def random_histories(rng: random.Random) -> Iterator[Any]:
     yield [str(each) for each in found.changes]
 
 
+def assert_said(said: list[Any], expected: str, folder: Path) -> None:
+    (folder / "said.txt").write_text("\n".join(map(str, said)))
+    assert digest(iter(said), digits=6) == expected, f"see {folder}/said.txt"
+
+
+DOCUMENTS = ("summary.json", "sums.json", "run.json")
+COMMANDS = ("gate RUN --set=gates.exact_match.minimum=0.5", "export RUN --to=model-index", "gate OTHER --baseline=RUN")
+
+
+def random_damage(rng: random.Random, run: Path) -> Iterator[Any]:
+    """Yields what commands say of a run of which a document has another value, or none, at a random place."""
+    name = rng.choice(DOCUMENTS)
+    content = (run / name).read_bytes()
+    document = json.loads(content)
+    path = rng.choice([each for each in places(document) if each[0] not in ("command", "host", "versions")])
+    if rng.random() < 0.3:
+        change_at(document, path[:-1], lambda holder: without(holder, path[-1])) if path[1:] else document.pop(path[0])
+    else:
+        change_at(document, path, lambda _: rng.choice([*VALUES, 7, "x"]))
+    write(run / name, document)
+    words = rng.choice(COMMANDS).replace("RUN", str(run)).replace("OTHER", str(run.with_name("other"))).split(" ")
+    yield [name, path, *map(plain, map(str, command(*words, *["--quiet"] * (words[0] == "gate"))))]
+    (run / name).write_bytes(content)
+
+
+def without(holder: Any, key: Any) -> Any:
+    del holder[key]
+    return holder
+
+
 @pytest.mark.parametrize(
     ("what", "times", "expected"),
     [(random_verdicts, 4, "01810d9600c093b1"), (random_histories, 40, "4862b9c013a1f3c9")],
@@ -108,6 +142,19 @@ def test_what_is_said(
     what: Callable[[random.Random], Iterator[Any]], times: int, expected: str, tmp_path: Path
 ) -> None:
     rng = random.Random(0)
-    said = [each for _ in range(times) for each in what(rng)]
-    (tmp_path / "said.txt").write_text("\n".join(map(str, said)))
-    assert digest(iter(said), digits=6) == expected, f"see {tmp_path}/said.txt"
+    assert_said([each for _ in range(times) for each in what(rng)], expected, tmp_path)
+
+
+def test_what_is_said_of_damaged_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That nothing damaged passes a gate is in attacks/test_finished_runs."""
+    monkeypatch.chdir(tmp_path)
+    samples = [{"sample_id": f"s{number}", "text": "x" * (number % 3), "kind": number % 2} for number in range(8)]
+    gate = "--set=gates={exact_match @ kind=1: {not_worse_than: baseline, margin: 0.2}}"
+    for name, more in (("run", []), ("other", ["--baseline=run", gate])):
+        flags = ("--slice=kind", "--set=bootstrap.replicates=20", "--quiet", "--no-html", *more)
+        run = evaluate_records(Path("made", name), samples, samples[: 8 - len(more)], *flags)
+        # A copy without hidden folders.
+        (files,) = (run.output / ".runs").iterdir()
+        files.rename(name)
+    rng = random.Random(0)
+    assert_said([each for _ in range(150) for each in random_damage(rng, Path("run"))], "3e04686c349bebd5", tmp_path)
