@@ -2,9 +2,8 @@
 
 import argparse
 
-from tests.bench.corpus import generated
-from tests.bench.measure import alone
-from tests.bench.run import evaluate, loop
+from tests.bench.corpus import evaluate, generated, loop
+from tests.bench.measure import alone, cost_of
 from tests.calibrate import table
 
 PARTS = {"chart": (16, 4), "chemistry": (4,), "figure_text": (4,), "formula": (25,), "traffic_rules": (4, 1)}
@@ -19,8 +18,9 @@ def main() -> None:
     rows = []
     for benchmark, count in [(name, samples // part) for name, parts in PARTS.items() for part in parts]:
         corpus = generated(benchmark, count)
-        plain, one, two = alone(loop, corpus), alone(evaluate, corpus, 1), alone(evaluate, corpus, 2)
-        per_sample = [f"{cost.microseconds(count):.0f}" for cost in (plain, one, two)]
+        plain = alone(cost_of, loop, corpus)
+        one, two = (alone(cost_of, evaluate, corpus, processes) for processes in (1, 2))
+        per_sample = [f"{cost.seconds / count * 1e6:.0f}" for cost in (plain, one, two)]
         ratios = [f"{cost.seconds / plain.seconds:.2f}" for cost in (one, two)]
         clock = f"{one.wall_seconds / two.wall_seconds:.2f}"
         memory = [f"{cost.mebibytes:.0f}" for cost in (plain, one)]

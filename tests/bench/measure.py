@@ -7,27 +7,21 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from beamscore.transforms.process import one_blas_thread
 
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """Processor seconds of a process and its children, the peak of its memory in MiB, and seconds on the clock."""
 
     seconds: float
     mebibytes: float
     wall_seconds: float
-
-    def microseconds(self, count: int) -> float:
-        """Processor microseconds for each of `count` pieces of work."""
-        return self.seconds / count * 1e6
 
 
 def processor_seconds() -> float:
@@ -42,10 +36,10 @@ def peak_bytes() -> int:
     return max(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, int(line.split()[1])) * 1024
 
 
-def cost_of(work: Callable[[], object]) -> Cost:
+def cost_of(work: Callable[..., object], *arguments: Any) -> Cost:
     """Does the work here, and returns what it cost; the memory is the peak so far."""
     before, started = processor_seconds(), time.monotonic()
-    work()
+    work(*arguments)
     return Cost(processor_seconds() - before, peak_bytes() / 2**20, time.monotonic() - started)
 
 
