@@ -26,7 +26,6 @@ from tests.test_docs_examples import DOCS, blocks
 EXAMPLE = next(block for block in blocks(DOCS / "how-to" / "new_benchmark.md") if "class WER" in block)
 TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(150)]
 HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(138)]
-CASE = Enum("CASE", "A B")
 EXACT = 'ratio(sums["exact"], sums["samples"])'
 # Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; 138 are 23 times 6. 12 samples lack a
 # reading of 3 words.
@@ -229,11 +228,7 @@ FAMILIES = """metrics = (MetricSpec("recall", "", main=1), MetricSpec("{1}[C]", 
         ("def ", "def _", "it lacks the methods score_sample, values"),
         ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
         (": bool = False", ": bool", "options_type: each option needs a default"),
-        (
-            "case_sensitive: bool = False",
-            "cluster: int = 3",
-            "options_type: cluster is a setting of every benchmark; give the option another name",
-        ),
+        ("case_sensitive: bool", "cluster: bool", "options_type: cluster is a setting of every benchmark; give the"),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
         ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),
         ("    metrics = (", "    metrics = ('wer',); _ = (", "metrics is not a tuple of MetricSpec"),
@@ -248,17 +243,9 @@ FAMILIES = """metrics = (MetricSpec("recall", "", main=1), MetricSpec("{1}[C]", 
         ("    name", "    coverage_warnings = {'a': 1}\n    name", "coverage_warnings is not a mapping of names to"),
         ('="words"', '="words - word"', "metrics: word_error_rate: values does not read the denominator word (did you"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
-        (
-            "return {",
-            "1 / sums['edits']; return {",
-            "values (without samples): ZeroDivisionError: float division by zero ",
-        ),
+        ("return {", "1 / sums['edits']; return {", "values (without samples): ZeroDivisionError: float division by"),
         ("text: str", 'text: "strr"', "truth_type: NameError: name 'strr' is not defined"),
-        (
-            "    def score_",
-            "    def __init__(self, options): ...\n\n    def score_",
-            "__init__: it does not call super()",
-        ),
+        ("    def score_", "    def __init__(self, _): ...\n\n    def score_", "__init__: it does not call super()"),
         ("    metrics = (", "    metrics = (MetricSpec('a', ''),); _ = (", "metrics: none of them has main=1"),
         ('("exact_match"', '("word_error_rate"', "metrics: word_error_rate is declared twice"),
         ("bounds=(0.0, None), main=1, ", "bounds=0, main=1, ", "metrics: word_error_rate: bounds: found 0; allowed: "),
@@ -289,10 +276,13 @@ def test_values_may_be_numbers_of_any_kind(folder: Path, number: str) -> None:
     assert type(beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS).values["exact_match"]) is float
 
 
+LINE = f"my_metric.py:{EXAMPLE.partition(EXACT)[0].count(chr(10)) + 2}"
+"""Where `edit` with one line of imports puts what stands in the place of EXACT."""
+
+
 @pytest.mark.parametrize(
     ("value", "found"),
     [
-        ("float('nan')", "exact_match: found nan"),
         ("np.float32('inf')", f"exact_match: found {np.float32('inf')!r}"),
         ("n > 2", "exact_match: found True"),
         ("'0.5'", "exact_match: found '0.5'"),
@@ -300,7 +290,7 @@ def test_values_may_be_numbers_of_any_kind(folder: Path, number: str) -> None:
         # Of the samples themselves it is a number.
         ("0.5 if n == 150 else float('inf')", "exact_match in a bootstrap replicate: found inf"),
         ("0.5 if n == 150 else 1j", "exact_match: found 1j"),
-        ("0.5 if n == 150 else n / 0", "ZeroDivisionError: float division by zero at my_metric.py:"),
+        ("0.5 if n == 150 else n / 0", f"ZeroDivisionError: float division by zero at {LINE} in <lambda>"),
     ],
 )
 def test_a_value_that_is_no_number_ends_the_run_and_the_earlier_one_stays(folder: Path, value: str, found: str) -> None:
@@ -330,7 +320,6 @@ TABLE = "tables(self, sums): return [Table('Counts', ['what', 'count'], [['words
     ("method", "problem"),
     [
         ("tables(self, sums): return None", "TypeError: 'NoneType' object is not iterable"),
-        ("tables(self, sums): return {}['t']", "KeyError: 't'"),
         ("tables(self, sums): raise ValueError('\\ud800\\nt')", "ValueError: \\ud800 t"),
         (TABLE.format("10**400"), "ValueError: table Counts: found 1000"),
         (TABLE.format("float('nan')"), "ValueError: table Counts: found nan; allowed: a finite number or None"),
@@ -381,16 +370,9 @@ def test_a_plugin_that_is_broken_breaks_nothing_else(monkeypatch: pytest.MonkeyP
         assert code_version(check({"benchmark": name}, "").benchmark).keys() == code
 
 
-def test_a_defect_is_told_with_the_line_that_raised_it() -> None:
-    edit("edits = Leven", "edits = 1 / 0; edits = Leven")
-    line = EXAMPLE.partition("edits = Leven")[0].count("\n") + 1
-    said = f"^sample: scoring failed: ZeroDivisionError: division by zero at my_metric.py:{line} in score_sample$"
-    with pytest.raises(beamscore.RejectedRecord, match=said):
-        beamscore.score("my_metric.py:WER", {"text": "a"})
-
-
 STATISTIC = "samples have the statistic {}, which no metric reads, and values reads one that no sample has"
 FROM_EXACT = EXAMPLE[EXAMPLE.index('"exact": ') :]
+AS_FAMILY = FROM_EXACT.replace('"exact', '"exact[a]', 1).replace('sums["exact"]', 'len(sums.family("exacts"))')
 
 
 @pytest.mark.parametrize(
@@ -399,12 +381,7 @@ FROM_EXACT = EXAMPLE[EXAMPLE.index('"exact": ') :]
         # Its interval, which rests on the declaration, does not contain it.
         ('"samples": 1', '"samples": 0.2', "exact_match of ours is 5, outside its bounds 0 to 1: the benchmark ", 5),
         ('sums["exact"]', 'sums["exakt"]', STATISTIC.format("exact") + " (did you mean exakt?)", 0),
-        (
-            FROM_EXACT,
-            FROM_EXACT.replace('"exact', '"exact[a]', 1).replace('sums["exact"]', 'len(sums.family("exacts"))'),
-            STATISTIC.format("exact[]") + " (did you mean exacts[]?)",
-            0,
-        ),
+        (FROM_EXACT, AS_FAMILY, STATISTIC.format("exact[]") + " (did you mean exacts[]?)", 0),
     ],
 )
 def test_a_benchmark_that_does_not_fit_its_sums_is_warned_of(given: str, instead: str, said: str, value: int) -> None:
@@ -434,10 +411,11 @@ def test_what_is_unusual_but_right_is_neither_refused_nor_warned_of() -> None:
     """Members with names of their own, statistics of a task that is not tried, of another option, or of rows alone."""
     edit('"samples": 1,', UNREAD)
     text = Path("my_metric.py").read_text().replace("def values(", BY_NAME)
-    for name in ('MetricSpec("word_error_rate", "word edits / words", higher', '"word_error_rate": edits / len'):
-        assert name in text
-        text = text.replace(name, name.replace("word_error_rate", "character_error_rate"))
-    Path("my_metric.py").write_text(text)
+    renamed = re.sub(
+        r'word_error_rate(", "word edits / words", higher|": edits / len)', r"character_error_rate\1", text
+    )
+    assert text.count("word_error_rate") == renamed.count("word_error_rate") + 2
+    Path("my_metric.py").write_text(renamed)
     for part in (TRUTHS[:9], TRUTHS[9:]):
         predictions = [{**each, "repeat": 0} for each in part]
         beamscore.evaluate("my_metric.py:WER", part, predictions, repeats=True).save(f"runs/{len(part)}")
@@ -448,7 +426,7 @@ def test_what_is_unusual_but_right_is_neither_refused_nor_warned_of() -> None:
 def test_the_values_of_an_option_that_is_an_enum_are_named() -> None:
     edit("_sensitive: bool = False", "_sensitive: Case = Case.B", "from enum import Enum\nCase = Enum('C', 'A B')\n")
     assert "sensitive: found 'keep'; allowed: 1, 2" in refused(*PERFECT, "run", "--set", "case_sensitive=keep")
-    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS, options={"case_sensitive": CASE.A})
+    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS, options={"case_sensitive": Enum("C", "A B")["A"]})
     assert result.values["exact_match"] == 1
 
 
