@@ -50,8 +50,7 @@ def _truth(rng: random.Random, index: int) -> Json:
     if chart_type in ("Pie", "Donut"):
         return truth | {f"task{number}": output() for number in range(2, 7)}
     names = rng.sample(PLACES, rng.randint(1, 3)) if rng.random() < 0.8 else [""]
-    years = [str(year) for year in range(2015, 2019)]
-    categories = rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else years
+    categories = rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else ["2015", "2016", "2017", "2018"]
     texts = [("chart_title", " ".join(rng.sample(WORDS, 2)), 300, 10)]
     texts += [("axis_title", rng.choice(WORDS), 300, 455), ("axis_title", rng.choice(WORDS), 5, 200)]
     x_ticks = [("tick_label", text, 100 + 110 * place, 430) for place, text in enumerate(categories)]
@@ -61,16 +60,14 @@ def _truth(rng: random.Random, index: int) -> Json:
     blocks = [block(key, text, x, y, 8 * len(text), 14) for key, (_, text, x, y) in enumerate(texts)]
     truth["task2"] = output(text_blocks=blocks)
     truth["task3"] = output(text_roles=[{"id": key, "role": text[0]} for key, text in enumerate(texts)])
-    first_y = 3 + len(x_ticks)
-    first_legend = first_y + len(y_ticks)
+    first_y, first_legend = 3 + len(x_ticks), 8 + len(x_ticks)
     x_axis = [tick(3 + place, each[2] + 10, 420) for place, each in enumerate(x_ticks)]
     y_axis = [tick(first_y + place, 80, each[3] + 5) for place, each in enumerate(y_ticks)]
     truth["task4"] = output(_plot_bb=box(80, 40, 540, 380), axes={"x-axis": x_axis, "y-axis": y_axis})
     height = 0 if chart_type == "Line" else 10
     pairs = [{"id": first_legend + place, "bb": box(510, y, 24, height)} for place, (*_, y) in enumerate(legend)]
     truth["task5"] = output(legend_pairs=pairs)
-    truth["task6"] = _data(rng, chart_type, names, categories)
-    return truth
+    return {**truth, "task6": _data(rng, chart_type, names, categories)}
 
 
 def _data(rng: random.Random, chart_type: str, names: list[str], categories: list[str]) -> Json:
@@ -134,16 +131,13 @@ def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     return prediction
 
 
-Shake = Callable[[random.Random, Any, float], Any]
-
-
-def _shaken(rng: random.Random, items: list[Any], error: float, shake: Shake, by: float | None = None) -> list[Any]:
+def _shaken(rng: random.Random, items: list[Any], error: float, shake: Callable[..., Any], by: float = 0) -> list[Any]:
     """Returns the items shaken by their own error, with some of them left out and some given twice."""
     kept = []
     for item in items:
         luck = rng.random()
-        if luck >= error / 5:
-            kept += [shake(rng, item, by or error) for _ in range(1 + (luck > 1 - error / 10))]
+        times = (luck >= error / 5) + (luck > 1 - error / 10)
+        kept += [shake(rng, item, by or error) for _ in range(times)]
     return kept
 
 

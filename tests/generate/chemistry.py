@@ -106,16 +106,13 @@ def fused(rng: random.Random) -> Drawing:
     """Two rings with a common side, and a group."""
     drawing = Drawing()
     atoms = drawing.ring(drawing.atom("", 0, 0), 6, -30.0, "-", False)
-    side = rng.randrange(1, 5)
-    begin, end = atoms[side], atoms[side + 1]
-    sides = rng.choice((5, 6))
-    angle = drawing.angle(begin, end)
-    atom = begin
-    for number in range(sides - 2):
-        atom = drawing.grow(atom, "-", angle + 180 + (number + 1) * 360 / sides, "O" if number == 1 else "")
+    side, sides = rng.randrange(1, 5), rng.choice((5, 6))
+    atom, end = atoms[side : side + 2]
+    angle = drawing.angle(atom, end) + 180
+    for number in range(1, sides - 1):
+        atom = drawing.grow(atom, "-", angle + number * 360 / sides, "O" if number == 2 else "")
     drawing.bonds.append((atom, end, rng.choice("-=")))
-    free = next(a for a in atoms if a not in (begin, end))
-    drawing.grow(free, "-", direction(drawing.middle(atoms), drawing.places[free]), rng.choice(GROUPS))
+    drawing.grow(atoms[0], "-", direction(drawing.middle(atoms), drawing.places[atoms[0]]), rng.choice(GROUPS))
     return drawing
 
 
@@ -151,7 +148,9 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
         return f"{round(angle % 360, decimals) % 360}"
 
     def written(atom: int) -> list[str]:
-        parts = [*spaced(drawing.texts[atom]), *opened[atom], *closed[atom]]
+        # `CH_3` becomes C H _ { 3 }.
+        text = re.sub(r"([_^])([^{])", r"\1{\2}", drawing.texts[atom])
+        parts = [*re.findall(r"\\[A-Za-z]+|.", text), *opened[atom], *closed[atom]]
         if atom in circles:
             here, middle = drawing.places[atom], drawing.middle(circles[atom])
             bond = f"-:[:{number(direction(here, middle))},{math.dist(here, middle):.2f}]"
@@ -168,24 +167,21 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
 def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = None) -> str:
     """Writes raw Chemfig from any atom on, with `*n` for the rings; `rng` shuffles branches and forms of angles."""
     ring_of = {atom: ring for ring in drawing.rings for atom in ring[0]}
-    sees, todo = drawing.neighbours(), [start]
-
-    def together(atom: int) -> tuple[int, ...]:
-        return ring_of[atom][0] if atom in ring_of else (atom,)
-
+    together = [ring_of[atom][0] if atom in ring_of else (atom,) for atom in range(len(drawing.texts))]
+    sees, todo, texts = drawing.neighbours(), [start], [*drawing.texts]
     # A tree of atoms and whole rings, by the atom that each hangs on: -1 is none. All other bonds are hooks.
-    parents, hooks, names = dict.fromkeys(together(start), -1), defaultdict[int, str](str), iter(ascii_lowercase)
+    parents, names = dict.fromkeys(together[start], -1), iter(ascii_lowercase)
     while todo:
-        for member in together(todo.pop()):
+        for member in together[todo.pop()]:
             for other, _ in sees[member]:
                 if other not in parents:
-                    parents |= {**dict.fromkeys(together(other), -1), other: member}
+                    parents |= {**dict.fromkeys(together[other], -1), other: member}
                     todo.append(other)
     for begin, end, kind in drawing.bonds:
-        if begin != parents[end] and end != parents[begin] and end not in together(begin):
+        if begin != parents[end] and end != parents[begin] and end not in together[begin]:
             hook = f"?[{next(names)},{{{kind}}}]"
-            hooks[begin] += hook
-            hooks[end] += hook
+            texts[begin] += hook
+            texts[end] += hook
 
     def angle_of(angle: float, before: float | None) -> str:
         angle = round(angle % 360, 3)
@@ -193,9 +189,6 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
         if form == 1 and before is not None:
             return f"::{round(angle - before, 3)}"
         return f"{int(angle // 45)}" if form == 2 and angle % 45 == 0 else f":{angle}"
-
-    def text_of(atom: int) -> str:
-        return drawing.texts[atom] + hooks[atom]
 
     def branches(atom: int, before: float | None) -> str:
         out = [(kind, other, drawing.angle(atom, other)) for other, kind in sees[atom] if parents[other] == atom]
@@ -205,7 +198,7 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
 
     def whole(atom: int, before: float | None) -> str:
         hanging = branches(atom, before)
-        written = text_of(atom) + hanging
+        written = texts[atom] + hanging
         if atom not in ring_of:
             return written
         atoms, circle = ring_of[atom]
@@ -216,15 +209,10 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
         lead = round((drawing.angle(atom, turned[1]) - 360 / count + correction) % 360, 3)
         first, *kinds = (dict(sees[begin])[end] for begin, end in itertools.pairwise((*turned, atom)))
         rest = zip(turned[1:], kinds, strict=True)
-        body = first + "".join(text_of(corner) + branches(corner, None) + kind for corner, kind in rest)
+        body = first + "".join(texts[corner] + branches(corner, None) + kind for corner, kind in rest)
         return f"{written}{'**' if circle else '*'}{count}([:{lead}]{body})"
 
     return f"\\chemfig{{{whole(start, None)}}}"
-
-
-def spaced(text: str) -> list[str]:
-    """`CH_3` as SSML has it: C H _ { 3 }."""
-    return re.findall(r"\\[A-Za-z]+|.", re.sub(r"([_^])([^{])", r"\1{\2}", text))
 
 
 def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:

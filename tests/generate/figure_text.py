@@ -6,8 +6,19 @@ from typing import Any
 
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
 WORDS = (
-    *("DNA", "ConA", "Mean", "lysis", "time (min)", "κi (μM)", "IL-6"),
-    *("p53", "kDa", "β-actin", "GFP+", "day 7", "EC50"),
+    "DNA",
+    "ConA",
+    "Mean",
+    "lysis",
+    "time (min)",
+    "κi (μM)",
+    "IL-6",
+    "p53",
+    "kDa",
+    "β-actin",
+    "GFP+",
+    "day 7",
+    "EC50",
 )
 DIFFICULTIES = ("small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
 FIGURES_AN_ARTICLE = 3
@@ -18,10 +29,9 @@ Record = dict[str, Any]
 def sample(index: int, seed: int) -> tuple[Record, Record | None]:
     """Returns the annotation of one figure and a system's regions for it; None: the system gave nothing."""
     draw = random.Random(f"{seed}:{index}")
-    sample_id = f"figure-{index:05}"
     regions = [_region(draw, number) for number in range(draw.randint(3, 14))]
-    truth = {
-        "sample_id": sample_id,
+    truth: Record = {
+        "sample_id": f"figure-{index:05}",
         "article": f"article-{index // FIGURES_AN_ARTICLE:04}",
         "figure_type": FIGURE_TYPES[index % len(FIGURE_TYPES)],
         "source": draw.choice(("web", "scan")),
@@ -34,7 +44,7 @@ def sample(index: int, seed: int) -> tuple[Record, Record | None]:
         for region in regions
         if draw.random() < 0.95
     ]
-    return truth, {"sample_id": sample_id, "regions": _detections(draw, regions) + readings}
+    return truth, {"sample_id": truth["sample_id"], "regions": _detections(draw, regions) + readings}
 
 
 def _region(draw: random.Random, number: int) -> Record:
@@ -43,7 +53,7 @@ def _region(draw: random.Random, number: int) -> Record:
     word = draw.choice(WORDS)
     box = [left, top, left + 12.0 * len(word) + draw.randint(0, 20), top + draw.randint(14, 24)]
     is_turned = draw.random() < 0.17
-    region: Record = {
+    region = {
         "id": f"w{number}",
         "text": word,
         "difficulty": sorted(draw.sample(DIFFICULTIES, draw.choice((0, 0, 1, 1, 2, 3)))),
@@ -70,14 +80,12 @@ def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:
     for number, region in enumerate(regions):
         error = draw.choice(("none", "none", "none", "none", "text", "missed", "split", "merged", "moved", "twice"))
         boxes = [each for each in regions[number : number + 2] if "box" in each]
-        if error == "missed":
-            continue
         if error == "split" and "box" in region:
-            found.extend(_halves(region))
+            found += _halves(region)
         elif error == "merged" and len(boxes) == 2:
             found.append(_merged(*boxes))
         else:
-            pixels = {"moved": [25], "twice": [1, 2]}.get(error, [1])
+            pixels = {"moved": [25], "twice": [1, 2], "missed": []}.get(error, [1])
             found += [_moved(draw, region, each) for each in pixels]
         if error == "text":
             found[-1]["text"] = _misread(draw, region["text"])
