@@ -5,21 +5,7 @@ import random
 from typing import Any
 
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
-WORDS = (
-    "DNA",
-    "ConA",
-    "Mean",
-    "lysis",
-    "time (min)",
-    "κi (μM)",
-    "IL-6",
-    "p53",
-    "kDa",
-    "β-actin",
-    "GFP+",
-    "day 7",
-    "EC50",
-)
+TEXT = "DNA", "ConA", "Mean", "lysis", "time (min)", "κi (μM)", "IL-6", "p53", "kDa", "β-actin", "GFP+", "day 7", "EC50"
 DIFFICULTIES = ("small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
 FIGURES_AN_ARTICLE = 3
 
@@ -50,7 +36,7 @@ def sample(index: int, seed: int) -> tuple[Record, Record | None]:
 def _region(draw: random.Random, number: int) -> Record:
     """Places a word in its own cell of a grid; about one in six is turned."""
     left, top = 40.0 + 190 * (number % 4), 30.0 + 90 * (number // 4)
-    word = draw.choice(WORDS)
+    word = draw.choice(TEXT)
     box = [left, top, left + 12.0 * len(word) + draw.randint(0, 20), top + draw.randint(14, 24)]
     is_turned = draw.random() < 0.17
     region = {
@@ -91,7 +77,7 @@ def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:
             found[-1]["text"] = _misread(draw, region["text"])
     while draw.random() < 0.3:
         left, top = draw.uniform(0, 800), draw.uniform(400, 700)
-        found.append({"box": [left, top, left + 40, top + 15], "text": draw.choice(WORDS), "confidence": 0.31})
+        found.append({"box": [left, top, left + 40, top + 15], "text": draw.choice(TEXT), "confidence": 0.31})
     draw.shuffle(found)
     return found
 
