@@ -1,7 +1,8 @@
 """The oracle of the pipeline: the same scores in one plain loop, without Beam."""
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,15 @@ from beamscore.metrics.statistics.sums import Sums
 def make_benchmark(name: str, **options: Any) -> AnyBenchmark:
     kind = benchmark_class(name)
     return kind(msgspec.convert(options, kind.options_type))
+
+
+@contextlib.contextmanager
+def ready(benchmark: AnyBenchmark) -> Iterator[AnyBenchmark]:
+    benchmark.setup()
+    try:
+        yield benchmark
+    finally:
+        benchmark.teardown()
 
 
 def read_records(path: Path) -> dict[str, bytes]:
@@ -33,12 +43,8 @@ def score_records(
     benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> dict[str, SampleScore | RejectedRecord]:
     """Scores every ground truth with its prediction, as one batch."""
-    pairs = decoded_pairs(benchmark, truths, predictions)
-    benchmark.setup()
-    try:
-        return dict(zip(truths, benchmark.score(pairs), strict=True))
-    finally:
-        benchmark.teardown()
+    with ready(benchmark):
+        return dict(zip(truths, benchmark.score(decoded_pairs(benchmark, truths, predictions)), strict=True))
 
 
 def total(scores: Iterable[SampleScore | RejectedRecord]) -> Sums:

@@ -1,7 +1,6 @@
 """The laws that every benchmark keeps, so that any runner may cut, order and merge its samples as it likes."""
 
 import builtins
-import contextlib
 import gc
 import importlib
 import itertools
@@ -22,7 +21,7 @@ from beamscore.metrics.statistics.measured import denominator_columns
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
 from tests import toy
-from tests.plain_loop import comparable, make_benchmark
+from tests.plain_loop import comparable, make_benchmark, ready
 
 COUNT = 24
 
@@ -31,19 +30,10 @@ def generator(name: str) -> Callable[[int, int], tuple[Any, Any]]:
     """Returns what makes sample records: that of tests/generate for our benchmarks, else the one beside it."""
     if name == "toy":
         return toy.sample
-    package = "tests" if name in BUILT_IN else benchmark_class(name).__module__.rpartition(".")[0]
-    module = f"{package}.generate.{name}" if name in BUILT_IN else f"{package}.generate"
+    package = benchmark_class(name).__module__.rpartition(".")[0]
+    module = f"tests.generate.{name}" if name in BUILT_IN else f"{package}.generate"
     sample: Callable[[int, int], tuple[Any, Any]] = importlib.import_module(module).sample
     return sample
-
-
-@contextlib.contextmanager
-def ready(benchmark: AnyBenchmark) -> Iterator[AnyBenchmark]:
-    benchmark.setup()
-    try:
-        yield benchmark
-    finally:
-        benchmark.teardown()
 
 
 class Scored:

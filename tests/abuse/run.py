@@ -12,7 +12,7 @@ from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import nesting_problem
 from beamscore.transforms.process import gc_paused
 from tests.bench.measure import alone, peak_bytes, processor_seconds
-from tests.plain_loop import comparable, make_benchmark
+from tests.plain_loop import comparable, make_benchmark, ready
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1 << 30
@@ -74,9 +74,7 @@ def isolated(work: Callable[..., Outcome], *arguments: Any) -> Outcome:
 
 def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequence[Texts]) -> Outcome:
     """Scores the neighbours alone, then with the case in their midst, which is what is measured."""
-    benchmark = make_benchmark(name, **options)
-    benchmark.setup()
-    try:
+    with ready(make_benchmark(name, **options)) as benchmark:
         neighbours = [_decoded(benchmark, *texts, f"neighbour {n}") for n, texts in enumerate(others)]
         undisturbed = among = [comparable(result) for result in benchmark.score(neighbours)]
         before = processor_seconds()
@@ -91,8 +89,6 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
             _, of_truth = _score_among(benchmark, (truth, None), [])
             if not of_truth.startswith("scored, "):
                 verdict = f"{FAILED}no case: the ground truth alone is {of_truth}"
-    finally:
-        benchmark.teardown()
     if among != undisturbed:
         verdict = f"{FAILED}the results of its neighbours change ({verdict})"
     return Outcome(seconds, peak_bytes(), verdict)

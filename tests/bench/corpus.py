@@ -20,7 +20,7 @@ from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure
 from beamscore.pipelines.commands.main import main
 from beamscore.pipelines.commands.messages import show_log
-from tests.plain_loop import make_benchmark
+from tests.plain_loop import make_benchmark, ready
 
 FOLDER = Path(__file__).parents[2] / "out" / "bench"
 SAMPLES_PER_TASK = 1000
@@ -84,23 +84,21 @@ def loop(corpus: Corpus) -> None:
 
     It joins by a dictionary, scores in batches, and writes metrics, intervals of 200 replicates, and rows as Parquet.
     """
-    made, bootstrap = make_benchmark(corpus.benchmark), Bootstrap(200, 0)
-    made.setup()
+    bootstrap = Bootstrap(200, 0)
     sums, rows = BootstrapSums(bootstrap), []
-    predicted = dict(_decoded(corpus.predictions, made.prediction_type))
-    truths = _decoded(corpus.ground_truth, made.truth_type)
-    pairs = [Pair(key, record, predicted.get(key)) for key, record in truths]
-    for start in range(0, len(pairs), made.batch_size):
-        batch = pairs[start : start + made.batch_size]
-        for pair, score in zip(batch, made.score(batch), strict=True):
-            if isinstance(score, SampleScore):
-                sums.add(bootstrap.unit_hash(pair.sample_id), score.statistics)
-                details = msgspec.json.encode(score.details)
-                rows.append({"sample_id": pair.sample_id, **score.metrics, "details": details})
-    intervals(made, measure(made, sums.sums(), sums.table()), 0.95)
-    with tempfile.TemporaryFile() as file:
+    with ready(make_benchmark(corpus.benchmark)) as made, tempfile.TemporaryFile() as file:
+        predicted = dict(_decoded(corpus.predictions, made.prediction_type))
+        truths = _decoded(corpus.ground_truth, made.truth_type)
+        pairs = [Pair(key, record, predicted.get(key)) for key, record in truths]
+        for start in range(0, len(pairs), made.batch_size):
+            batch = pairs[start : start + made.batch_size]
+            for pair, score in zip(batch, made.score(batch), strict=True):
+                if isinstance(score, SampleScore):
+                    sums.add(bootstrap.unit_hash(pair.sample_id), score.statistics)
+                    details = msgspec.json.encode(score.details)
+                    rows.append({"sample_id": pair.sample_id, **score.metrics, "details": details})
+        intervals(made, measure(made, sums.sums(), sums.table()), 0.95)
         pq.write_table(pa.Table.from_pylist(rows), file, compression="zstd")
-    made.teardown()
 
 
 def evaluate(corpus: Corpus, processes: int) -> None:
