@@ -70,39 +70,39 @@ def test_a_fault_of_the_machine_is_raised_and_one_of_a_record_not(name: str, mon
             assert found == {sample_id: row for sample_id, row in clean.items() if sample_id != victim}
 
 
+FULL = "[Errno 28] No space left on device"
+FULL_DISK = f"scoring failed because of this machine, not of a record: OSError: {FULL}; fix that and run again"
+ENDED = (
+    "the run failed because of this machine, not of a record: a worker process ended early with exit code {}; the "
+    "system may have ended it for lack of memory: use fewer processes, or more memory, and run again"
+)
+
+
 @pytest.mark.parametrize(
-    ("text", "flags", "said", "error", "message"),
+    ("text", "processes", "said", "message"),
     [
-        *(("disk is full", flags,
-         "scoring failed because of this machine, not of a record: OSError: [Errno 28] No space left on device; "
-         "fix that and run again", OSError, "[Errno 28] No space left on device")
-         for flags in ((), ("--processes", "2"))),
+        ("disk is full", 1, FULL_DISK, FULL),
+        ("disk is full", 2, FULL_DISK, FULL),
         # Beam's runner would wait for the process for ever.
-        ("process ends", ("--processes", "2"),
-         "the run failed because of this machine, not of a record: a worker process ended early with exit code 7; "
-         "the system may have ended it for lack of memory: use fewer processes, or more memory, and run again",
-         BrokenProcessPool, "a worker process ended early with exit code 7"),
+        ("process ends", 2, ENDED.format(7), "a worker process ended early with exit code 7"),
         # A worker of the Python API still runs the teardown of its benchmark.
-        ("process is terminated", ("--processes", "2"),
-         "the run failed because of this machine, not of a record: a worker process ended early with exit code -15; "
-         "the system may have ended it for lack of memory: use fewer processes, or more memory, and run again",
-         BrokenProcessPool, "a worker process ended early with exit code 1"),
+        ("process is terminated", 2, ENDED.format(-15), "a worker process ended early with exit code 1"),
     ],
-)  # fmt: skip
+)
 def test_a_run_says_in_one_line_that_the_machine_failed_and_the_python_api_raises_it(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, flags: Any, said: str, error: Any, message: str
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, processes: int, said: str, message: str
 ) -> None:
     """A worker of the Python API imports the benchmark anew, so the fault is one that a record makes it raise there."""
     records = [{"sample_id": "a", "text": text}]
     truths = write_lines(tmp_path / "t.jsonl", records)
-    run = evaluate(tmp_path / "run", truths, truths, *flags)
+    run = evaluate(tmp_path / "run", truths, truths, f"--processes={processes}")
     assert (run.code, run.stdout, run.stderr) == (2, "", f"beamscore: {said}\n")
     # What the worker processes printed.
     assert "Traceback" not in capfd.readouterr().err
     assert list(run.output.iterdir()) == []
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+    with pytest.raises(OSError if message == FULL else BrokenProcessPool, match=f"^{re.escape(message)}$"):
         beamscore.evaluate("toy", records, [], processes=2)
-    if not flags:
+    if processes == 1:
         with pytest.raises(OSError, match="scoring failed because of this machine"):
             beamscore.evaluate("toy", str(truths), str(truths))
 

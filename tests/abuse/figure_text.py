@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.abuse.run import Case
+from tests.generate.figure_text import turned
 
 Record = dict[str, Any]
 OPTIONS: list[Record] = [{}, {"geometry": "polygon"}]
@@ -25,7 +26,7 @@ def cases() -> Iterator[Case]:
         *((f"{count} nearly equal boxes", near[:count]) for count in (300, 10_000)),
         ("10,000 boxes that do not overlap", grid),
         ("10,000 boxes that do not overlap in 48 subsets", _marked(grid)),
-        ("10,000 turned boxes", [_turned(3 * n, n / 5000) for n in range(10_000)]),
+        ("10,000 turned boxes", [{"points": turned([3 * n - 1, 0, 3 * n + 1, 1], n / 87)} for n in range(10_000)]),
         ("1,000 regions with one text", _texts(boxes, ["a"])),
         ("1,000 nearly equal boxes with one text", _texts(near[:1000], ["a"])),
         ("long texts", _texts(boxes, long)),
@@ -76,9 +77,3 @@ def _zigzag(number: int) -> Record:
     """Returns a zigzag of 1,000 corners there and, one pixel lower, back; every side has the height of the whole."""
     there = [[n, 900 * (n % 2) + number % 50] for n in range(500)]
     return {"points": there + [[x, y + 2] for x, y in reversed(there)]}
-
-
-def _turned(x: float, angle: float) -> Record:
-    cosine, sine = math.cos(angle), math.sin(angle)
-    offsets = ((-1, -0.5), (1, -0.5), (1, 0.5), (-1, 0.5))
-    return {"points": [[x + a * cosine - b * sine, a * sine + b * cosine] for a, b in offsets]}

@@ -76,9 +76,10 @@ def _data(rng: random.Random, chart_type: str, names: list[str], categories: lis
     for place, name in enumerate(names):
         data: Any
         if "box" in chart_type:
-            values = sorted(round(rng.uniform(5, 95), 2) for _ in SUMMARY)
-            data = dict(zip(SUMMARY, values, strict=True))
-            elements["boxplots"].append({part: _line(120 + 100 * place, _row(data[part])) for part in SUMMARY})
+            data = dict(zip(SUMMARY, sorted(round(rng.uniform(5, 95), 2) for _ in SUMMARY), strict=True))
+            x = 120 + 100 * place
+            plot = {part: {"x": x, "y": _row(y), "_bb": box(x - 30, _row(y), 60, 0)} for part, y in data.items()}
+            elements["boxplots"].append(plot)
         elif chart_type == "Scatter":
             points = [(round(rng.uniform(0, 100), 2), round(rng.uniform(0, 100), 2)) for _ in range(rng.randint(4, 12))]
             data = [{"x": x, "y": y} for x, y in points]
@@ -89,7 +90,11 @@ def _data(rng: random.Random, chart_type: str, names: list[str], categories: lis
             if chart_type == "Line":
                 elements["lines"].append([{"x": 110 + 110 * i, "y": _row(y)} for i, y in enumerate(heights)])
             else:
-                elements["bars"] += [_bar(chart_type, place, i, round(3.8 * y)) for i, y in enumerate(heights)]
+                bars = [(90 + 110 * i + 30 * place, round(3.8 * y)) for i, y in enumerate(heights)]
+                if "vertical" in chart_type:
+                    elements["bars"] += [box(x, 420 - length, 28, length) for x, length in bars]
+                else:
+                    elements["bars"] += [box(80, y, length, 28) for y, length in bars]
         series.append({"name": name, "data": data})
     return output(**{"data series": series, "visual elements": elements})
 
@@ -98,21 +103,11 @@ def _row(value: float) -> int:
     return round(420 - 3.8 * value)
 
 
-def _bar(chart_type: str, series: int, place: int, length: int) -> Json:
-    offset = 90 + 110 * place + 30 * series
-    return box(offset, 420 - length, 28, length) if "vertical" in chart_type else box(80, offset, length, 28)
-
-
-def _line(x: int, y: int) -> Json:
-    return {"x": x, "y": y, "_bb": box(x - 30, y, 60, 0)}
-
-
 def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     """Returns the prediction of a system whose `error` runs from 0, perfect, to 1."""
     prediction: Json = {"sample_id": truth["sample_id"]}
     chart_type = truth["task1"]["output"]["chart_type"]
-    said = rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else chart_type
-    prediction["task1"] = output(chart_type=said)
+    prediction["task1"] = output(chart_type=rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else chart_type)
     if chart_type in ("Pie", "Donut"):
         return prediction
     prediction["task2"] = output(text_blocks=_blocks(rng, truth["task2"]["output"]["text_blocks"], error))

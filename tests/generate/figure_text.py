@@ -65,11 +65,16 @@ def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:
     found: list[Record] = []
     for number, region in enumerate(regions):
         error = draw.choice(("none", "none", "none", "none", "text", "missed", "split", "merged", "moved", "twice"))
-        boxes = [each for each in regions[number : number + 2] if "box" in each]
+        boxes = [each["box"] for each in regions[number : number + 2] if "box" in each]
         if error == "split" and "box" in region:
-            found += _halves(region)
+            (x1, y1, x2, y2), cut = region["box"], len(region["text"]) // 2
+            middle = (x1 + x2) / 2
+            found.append({"box": [x1, y1, middle, y2], "text": region["text"][:cut], "confidence": 0.7})
+            found.append({"box": [middle, y1, x2, y2], "text": region["text"][cut:], "confidence": 0.6})
         elif error == "merged" and len(boxes) == 2:
-            found.append(_merged(*boxes))
+            box = [*map(min, *(each[:2] for each in boxes)), *map(max, *(each[2:] for each in boxes))]
+            text = f"{region['text']} {regions[number + 1]['text']}"
+            found.append({"box": box, "text": text, "confidence": 0.8})
         else:
             pixels = {"moved": [25], "twice": [1, 2], "missed": []}.get(error, [1])
             found += [_moved(draw, region, each) for each in pixels]
@@ -89,21 +94,6 @@ def _moved(draw: random.Random, region: Record, pixels: float) -> Record:
         x1, y1, x2, y2 = region["box"]
         return {**found, "box": [x1 + x, y1 + y, x2 + x, y2 + y]}
     return {**found, "points": [[a + x, b + y] for a, b in region["points"]]}
-
-
-def _halves(region: Record) -> list[Record]:
-    x1, y1, x2, y2 = region["box"]
-    middle, cut = (x1 + x2) / 2, len(region["text"]) // 2
-    return [
-        {"box": [x1, y1, middle, y2], "text": region["text"][:cut], "confidence": 0.7},
-        {"box": [middle, y1, x2, y2], "text": region["text"][cut:], "confidence": 0.6},
-    ]
-
-
-def _merged(one: Record, other: Record) -> Record:
-    a, b = one["box"], other["box"]
-    box = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])]
-    return {"box": box, "text": f"{one['text']} {other['text']}", "confidence": 0.8}
 
 
 def _misread(draw: random.Random, word: str) -> str:
