@@ -59,8 +59,7 @@ class Shares(NamedTuple):
 
 def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Shares:
     """Draws corpora and two systems for each, of which the second is better by `gain` in chance; counts the alarms."""
-    rng = np.random.default_rng([seed, 3])
-    found = []
+    rng, found = np.random.default_rng([seed, 3]), []
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
         weights = weights_of(Bootstrap(REPLICATES, start), units), weights_of(SwapWeights(SWAPS, start), units)
         found += [_alarmed(case, case.drawn(rng, units, 0.0, gain), *weights) for _ in range(CORPORA_PER_DRAW)]
@@ -81,13 +80,10 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     found = result.metrics.get(case.metric)
     if found is None or found.test is None or found.difference.error is None:
         return Shares()
-    plain, cautious = _excludes_zero(found.difference.interval), _excludes_zero(found.difference.cautious)
+    both = found.difference.interval, found.difference.cautious
+    plain, cautious = (ends is not None and not ends[0] <= 0 <= ends[1] for ends in both)
     swap = found.test.enough_units and found.test.p <= LEVEL
     return Shares(plain, cautious, swap, cautious and swap)
-
-
-def _excludes_zero(found: tuple[float, float] | None) -> bool:
-    return found is not None and not found[0] <= 0 <= found[1]
 
 
 def family_alarms(slices: int, metrics: int, units: int, better: int, gain: float, corpora: int, seed: int) -> Shares:
@@ -96,8 +92,7 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
     better: in how many slices the second system is better by `gain`. With 0 the shares are false alarms of any cell,
     else the mean share of the cells of those slices that are found. swap: by the p of a cell, without a correction.
     """
-    rng = np.random.default_rng([seed, 4])
-    found, size = [], units // slices
+    rng, size, found = np.random.default_rng([seed, 4]), units // slices, []
     for start in range(seed, seed + corpora):
         if (start - seed) % 50 == 0:
             swaps = weights_of(SwapWeights(SWAPS, start), size * slices)[1:]
