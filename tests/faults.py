@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from apache_beam.io.filesystems import FileSystems
@@ -55,11 +56,8 @@ class Faults:
         if self.is_watched:
             return
         if not self.at or (self.happened and not self.stops):
-            self.is_watched = True
-            try:
+            with patch.object(self, "is_watched", True):
                 self.watch()
-            finally:
-                self.is_watched = False
         self.steps += 1
         if self.happened and (self.steps == self.at or self.stops or self.lasts):
             raise Stopped if self.stops else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -77,7 +75,7 @@ class Faults:
         return counted
 
 
-class _Stream:
+class _Stream(contextlib.AbstractContextManager[Any]):
     """A file whose writes and whose end are steps."""
 
     def __init__(self, stream: Any, faults: Faults) -> None:
@@ -98,9 +96,6 @@ class _Stream:
             # What was written of a file stays on a disk, and never becomes an object.
             (io.BytesIO if isinstance(self._stream, io.BytesIO) else type(self._stream)).close(self._stream)
             raise
-
-    def __enter__(self) -> Any:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,9 @@ def finished(
         read = sum(each["system"] == name for each in rows)
         coverages[name] = coverage_document({**by_label[""].coverage, **{f"{side}.read": read for side in STATUSES}})
     run = Run.finalized(configuration, slices, coverages, {}, [], [])
-
-    def known(part: Any) -> Any:
-        return msgspec.structs.replace(part, fingerprint=fingerprint, predictions_fingerprint=predictions)
-
+    known = partial(msgspec.structs.replace, fingerprint=fingerprint, predictions_fingerprint=predictions)
     systems = {
-        name: msgspec.structs.replace(known(each), slices={label: known(part) for label, part in each.slices.items()})
+        name: known(each, slices={label: known(part) for label, part in each.slices.items()})
         for name, each in run.systems.items()
     }
     found = run.changed(systems=systems, fingerprint=Fingerprint(len(rows), fingerprint or ""))
@@ -72,14 +70,14 @@ def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict
     """Returns the results of these rows, as the pipeline has them, by system and by the label of the slice."""
     names = tuple(dict.fromkeys(each["system"] for each in rows))
     core, columns = core_of(configuration, names), configuration.columns()
-    partial = PartialSums(core)
+    sums = PartialSums(core)
     for each in rows:
         slices = core.scoring.slicing.of([json.loads(each[f"slice.{name}"]) for name in columns])
         coverage = {f"{side}.{each['status']}": 1 for side in STATUSES}
         known = each["sample_id"], names.index(each["system"]), each["status"], each["prediction_status"], each["unit"]
         statistics = json.loads(each["statistics"] or "null")
-        partial.add_samples([ScoredSample(*known, coverage, slices, statistics=statistics)])
-    totals, clustered = dict(partial.flush()), configuration.settings.cluster is not None
+        sums.add_samples([ScoredSample(*known, coverage, slices, statistics=statistics)])
+    totals, clustered = dict(sums.flush()), configuration.settings.cluster is not None
     found = {}
     for number, name in enumerate(names):
         own = [(key, each) for key, each in totals.items() if key.system == number]
@@ -100,8 +98,8 @@ def write_run(folder: Path, rows: Sequence[Row], settings: Settings = None, file
     table = pa.Table.from_pylist(list(rows), schema)
     step = -(-len(rows) // files)
     for number in range(files):
-        path = folder / "samples" / f"samples-{number}.parquet"
-        pq.write_table(table.slice(number * step, step), path, row_group_size=1000)
+        part = table.slice(number * step, step)
+        pq.write_table(part, folder / "samples" / f"samples-{number}.parquet", row_group_size=1000)
     write(folder / "sums.json", run.sums.document())
     write(folder / "summary.json", run.summary.document())
     write(folder / "report.md", {})

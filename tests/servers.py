@@ -8,12 +8,11 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS_TO_END = 10
-LOWEST_PORT = 10_000
 
 
 @dataclass(slots=True)
@@ -65,20 +64,19 @@ def end_servers(servers: Sequence[Server]) -> None:
         server.process.wait()
 
 
-def await_servers(what: str, ready: Callable[[], bool], servers: Iterable[Server], seconds: float) -> None:
+def await_servers(what: str, ready: Callable[[], bool], servers: Sequence[Server], seconds: float) -> None:
     """Waits until `ready`, an OSError being no; raises RuntimeError where a server ends, or after so many seconds."""
-    servers = list(servers)
     deadline = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError):
             if ready():
                 return
-        ended = next((server for server in servers if not server.runs), None)
-        if ended:
-            raise RuntimeError(f"{ended.name} ended while {what} came up; see {ended.log}")
-        if time.monotonic() > deadline:
-            logs = ", ".join(str(server.log) for server in servers)
-            raise RuntimeError(f"{what} did not come up within {seconds} s; see {logs}")
+        ended = [server for server in servers if not server.runs]
+        if ended or time.monotonic() > deadline:
+            problem = (
+                f"{ended[0].name} ended while {what} came up" if ended else f"{what} did not come up in {seconds} s"
+            )
+            raise RuntimeError(f"{problem}; see {', '.join(str(server.log) for server in ended or servers)}")
         time.sleep(0.1)
 
 
@@ -94,7 +92,7 @@ def free_ports(count: int) -> list[int]:
     lowest_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     found: set[int] = set()
     while len(found) < count:
-        port = random.randrange(LOWEST_PORT, lowest_given)
+        port = random.randrange(10_000, lowest_given)
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("", port))
             found.add(port)
