@@ -106,8 +106,7 @@ def evaluate(output: Path, truths: str | Path, predictions: Globs, *more: str, c
     """Runs `beamscore evaluate`."""
     named = predictions.items() if isinstance(predictions, Mapping) else [("", predictions)]
     flags = [flag for name, glob in named for flag in ("--predictions", f"{name}={glob}" if name else glob)]
-    given = ("--ground-truth", truths, *flags, "--output", output, *more)
-    code, stdout, stderr = command("evaluate", config, *given)
+    code, stdout, stderr = command("evaluate", config, "--ground-truth", truths, *flags, "--output", output, *more)
     return Run(code, stdout, without_progress(stderr), output)
 
 
@@ -115,8 +114,7 @@ def evaluate_records(
     output: Path, truths: Lines, predictions: Mapping[str, Lines] | Lines, *more: str, config: str | Path = "toy"
 ) -> Run:
     """Runs `beamscore evaluate` on records, or lines, by system or of one; their files lie beside the output."""
-    named = predictions if isinstance(predictions, Mapping) else {"predictions": predictions}
-    sides = {"truth": truths, **named}
+    sides = {"truth": truths, **(predictions if isinstance(predictions, Mapping) else {"predictions": predictions})}
     files = {name: write_lines(output.with_name(f"{output.name}-{name}.jsonl"), each) for name, each in sides.items()}
     return evaluate(output, files.pop("truth"), files, *more, config=config)
 
@@ -138,8 +136,7 @@ def wrong(records: Sequence[Record], count: int, text: object = "?" * 9) -> list
 def plain_score(benchmark: AnyBenchmark, truth: Record, prediction: Record | None) -> SampleScore | None:
     """Scores one sample on its own, as the rules of missing and rejected records say; None: it is out of the score."""
     read = None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type)
-    pair = Pair(truth["sample_id"], msgspec.convert(truth, benchmark.truth_type), read)
-    (result,) = benchmark.score([pair])
+    (result,) = benchmark.score([Pair(truth["sample_id"], msgspec.convert(truth, benchmark.truth_type), read)])
     if not isinstance(result, RejectedRecord):
         return result
     return plain_score(benchmark, truth, None) if result.side == "prediction" and prediction is not None else None

@@ -117,8 +117,7 @@ def test_scores_of_another_version_of_the_code_are_not_taken(folder: Path, name:
     earlier = [Run.read(each).earlier_rows(check({"benchmark": name}, ""), ["ours"]) for each in ("run", "runs/again")]
     assert [each is None for each in earlier] == [True, False]
     for judged in (["gate", "runs/again"], [*evaluated, "runs/judged"]):
-        said = done(*judged, *gate, "--baseline", "run", code=1)
-        assert "was scored by a different version of the benchmark: " in said
+        assert "was scored by a different version of the " in done(*judged, *gate, "--baseline", "run", code=1)
     # What would be computed again, by other code than that of the run, is refused.
     changed = "has changed since the run: "
     for again in (["compare", "run", "run"], ["merge", "run", "runs/again", "--output", "merged"]):
@@ -426,7 +425,8 @@ def test_what_is_unusual_but_right_is_neither_refused_nor_warned_of() -> None:
 def test_the_values_of_an_option_that_is_an_enum_are_named() -> None:
     edit("_sensitive: bool = False", "_sensitive: Case = Case.B", "from enum import Enum\nCase = Enum('C', 'A B')\n")
     assert "sensitive: found 'keep'; allowed: 1, 2" in refused(*PERFECT, "run", "--set", "case_sensitive=keep")
-    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS, options={"case_sensitive": Enum("C", "A B")["A"]})
+    case = Enum("case", "A B")
+    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS, options={"case_sensitive": case.A})
     assert result.values["exact_match"] == 1
 
 

@@ -38,8 +38,8 @@ def outcomes(module: ModuleType) -> Iterator[tuple[str, Outcome]]:
         yield from module.check()
         return
     benchmark = module.__name__.rpartition(".")[2]
-    sample = importlib.import_module(f"tests.generate.{benchmark}").sample
-    neighbours = [sample(index, 1) for index in range(8)]
+    generate = importlib.import_module(f"tests.generate.{benchmark}")
+    neighbours = [generate.sample(index, 1) for index in range(8)]
     for options in getattr(module, "OPTIONS", [{}]):
         for case in module.cases():
             yield " ".join([case.name, *options.values()]), run_case(benchmark, options, case, neighbours)

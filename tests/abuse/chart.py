@@ -80,8 +80,7 @@ def _series() -> Iterator[tuple[str, str, Sides]]:
     yield "long names", "Stacked vertical bar", [long_names, long_names[::-1]]
     summaries = [_named(f"s{row}", {part: row * place for place, part in enumerate(SUMMARY)}) for row in range(200)]
     yield "200 box plots", "Vertical box", [summaries, summaries[::-1]]
-    bars = [_named("a", [{"x": "b", "y": 1}])]
-    yield "no points", "Grouped vertical bar", [bars, [_named("a", [])] * 200]
+    yield "no points", "Grouped vertical bar", [[_named("a", [{"x": "b", "y": 1}])], [_named("a", [])] * 200]
 
 
 def _truth(kind: str) -> Json:

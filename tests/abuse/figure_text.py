@@ -1,7 +1,7 @@
 """Worst cases of figure text: many corners, many overlaps, many subsets, many equal or long texts."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tests.abuse.run import Case
@@ -17,19 +17,17 @@ def cases() -> Iterator[Case]:
     near = [_box(0, 0, 100 + n / 10_000, 100 - n / 10_000) for n in range(10_000)]
     grid = [_box(3 * n, 0, 3 * n + 2, 2) for n in range(10_000)]
     boxes = [_box(0, 0, 100 + n, 100 + n) for n in range(1000)]
-    star = [499 * n for n in range(999)]
-    long = ["x" * 15_000 + str(n) for n in range(1000)]
     alike = (
         ("990 convex polygons of 1,000 corners", [_polygon(range(1000), 9_000)] * 990),
         ("990 zigzags of 1,000 corners", [_zigzag(n) for n in range(990)]),
-        ("990 stars that cross themselves", [_polygon(star, 900, n % 50) for n in range(990)]),
+        ("990 stars that cross themselves", [_polygon(range(0, 499 * 999, 499), 900, n % 50) for n in range(990)]),
         *((f"{count} nearly equal boxes", near[:count]) for count in (300, 10_000)),
         ("10,000 boxes that do not overlap", grid),
         ("10,000 boxes that do not overlap in 48 subsets", _marked(grid)),
         ("10,000 turned boxes", [{"points": turned([3 * n - 1, 0, 3 * n + 1, 1], n / 87)} for n in range(10_000)]),
         ("1,000 regions with one text", _texts(boxes, ["a"])),
         ("1,000 nearly equal boxes with one text", _texts(near[:1000], ["a"])),
-        ("long texts", _texts(boxes, long)),
+        ("long texts", _texts(boxes, ["x" * 15_000 + str(n) for n in range(1000)])),
         ("one text of 16 MB", [{**boxes[0], "text": "ΰ" * 8_000_000}]),
         ("5,000,000 regions without anything", [{}] * 5_000_000),
     )
@@ -66,10 +64,9 @@ def _box(x1: float, y1: float, x2: float, y2: float) -> Record:
     return {"box": [x1, y1, x2, y2]}
 
 
-def _polygon(order: Iterable[int], radius: float, x: float = 0) -> Record:
+def _polygon(order: range, radius: float, x: float = 0) -> Record:
     """Returns corners of a regular polygon in this order: in steps of nearly half a turn, it crosses itself."""
-    corners = [*order]
-    angles = [2 * math.pi * (n % len(corners)) / len(corners) for n in corners]
+    angles = [2 * math.pi * (n % len(order)) / len(order) for n in order]
     return {"points": [[round(radius * math.cos(a)) + x, round(radius * math.sin(a))] for a in angles]}
 
 

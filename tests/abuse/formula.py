@@ -72,8 +72,7 @@ def cases() -> Iterator[Case]:
     """Yields each as a prediction, and some as a ground truth."""
     for name, (opening, closing) in _WRAPPERS.items():
         for depth in (4, 40):
-            text = opening * depth + "x" + closing * depth
-            yield Case(f"{depth} nested: {name}", {"latex": "x"}, {"latex": text})
+            yield Case(f"{depth} nested: {name}", {"latex": "x"}, {"latex": f"{opening * depth}x{closing * depth}"})
         yield Case(f"unclosed and nested: {name}", {"latex": opening * 8 + "x"}, {"latex": "x"})
     for text in (*_WIDE, *_LONG):
         yield Case(f"long: {text[:40]}", {"latex": "x"}, {"latex": text})

@@ -16,7 +16,6 @@ def cases() -> Iterator[Case]:
     colliding = [_MODULUS * k for k in range(1, 33_001)]
     long = ["x" * 300_000 + str(n) for n in range(50)]
     name = "x" * 5_000_000
-    nested = json.loads("[" * 190 + "]" * 190)
     alike: list[tuple[str, Rules]] = [
         ("integers with one hash in lists", _listed(colliding, 1000)),
         ("integers with one hash as centerlines", [{"centerlines": colliding[:9_000]}]),
@@ -26,7 +25,7 @@ def cases() -> Iterator[Case]:
         ("one long text in 10,000 edges", [{"properties": {"a": name}, "centerlines": list(range(10_000))}]),
         ("integers of 4,300 digits", [{"properties": {str(n): [10**4299 + n] * 60 for n in range(60)}}]),
         ("16 MB of empty objects", [{"properties": {str(n): [{}] * 100_000 for n in range(55)}}]),
-        ("16 MB of lists nested in lists", [{"properties": {"a": [nested] * 42_000}}]),
+        ("16 MB of lists nested in lists", [{"properties": {"a": [json.loads("[" * 190 + "]" * 190)] * 42_000}}]),
         ("many names of properties", [{"properties": {f"{n}-{k}": n for k in range(64)}} for n in range(500)]),
     ]
     never, again = ([_wide(n + side, 20, 20) for n in range(500)] for side in (0, 1000))

@@ -6,9 +6,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -27,7 +28,8 @@ SAMPLES_PER_TASK = 1000
 SEED = 1
 
 
-class Corpus(NamedTuple):
+@dataclass(frozen=True)
+class Corpus:
     """The two files of a corpus, and how many samples they hold."""
 
     count: int

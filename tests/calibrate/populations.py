@@ -60,15 +60,13 @@ def summed(weights: FloatArray, statistics: Statistics) -> SumTable:
 def exact_match(level: float, rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws lines that are right with a chance of about `level`: Beta(3 level, 3 (1 - level)) by the difficulty."""
     chance = np.clip(betaincinv(3 * level, 3 * (1 - level), difficulty) + gain, 0, 1)
-    right = (rng.random(len(difficulty)) < chance).astype(float)
-    return {"samples": np.ones(len(difficulty)), "exact": right}
+    return {"samples": np.ones(len(difficulty)), "exact": (rng.random(len(difficulty)) < chance).astype(float)}
 
 
 def mean_cdm(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws CDM: most formulas are right, the others spread."""
     perfect = rng.random(len(difficulty)) < np.clip(1.2 - difficulty + gain, 0, 1)
-    partial = rng.beta(4, 1.5, len(difficulty))
-    return {"rendered": np.ones(len(difficulty)), "cdm": np.where(perfect, 1.0, partial)}
+    return {"rendered": np.ones(len(difficulty)), "cdm": np.where(perfect, 1.0, rng.beta(4, 1.5, len(difficulty)))}
 
 
 def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
@@ -92,8 +90,7 @@ def tokens(level: float, rng: np.random.Generator, difficulty: FloatArray, gain:
     """Draws lines of 5 to 60 tokens: right with a chance of `level`, else with some edits."""
     count = 5 + np.floor(55 * ((difficulty * 983) % 1))
     wrong = rng.random(len(difficulty)) > np.clip(1 - 2 * (1 - level) * difficulty + gain, 0, 1)
-    edits = np.where(wrong, 1 + rng.binomial(count.astype(int), 0.2), 0).astype(float)
-    return {"tokens": count, "token_errors": edits}
+    return {"tokens": count, "token_errors": wrong * (1.0 + rng.binomial(count.astype(int), 0.2))}
 
 
 def word_errors(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:

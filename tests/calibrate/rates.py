@@ -122,8 +122,7 @@ def wrong_passes(units: int, loss: float, corpora: int, seed: int) -> Shares:
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
         changes = 0.0 - (rng.random((units, CORPORA_PER_DRAW)) < loss)
         weights = weights_of(Bootstrap(REPLICATES, start), units)
-        means = (weights @ changes) / weights.sum(axis=1, keepdims=True)
-        for difference, *replicates in means.T.tolist():
+        for difference, *replicates in (weights @ changes / weights.sum(axis=1, keepdims=True)).T.tolist():
             error = float(np.std(replicates))
             errors = error, widened_error(error, units, 1.0, None)
             ends = [paired_interval(difference, each, units, CONFIDENCE, 1.0) for each in errors]

@@ -138,8 +138,7 @@ def _found(fall: Sequence[float], trials: int) -> Iterator[list[int]]:
     """Yields the change points of simulated nights; fall: how many standard errors each of them has lost."""
     rng = np.random.default_rng(0)
     for _ in range(trials):
-        values = rng.standard_normal(len(fall)) - fall
-        yield list(change_points(values.tolist(), [1.0] * len(fall), SERIES))
+        yield list(change_points((rng.standard_normal(len(fall)) - fall).tolist(), [1.0] * len(fall), SERIES))
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import add
 from string import ascii_lowercase
 from typing import Any
 
@@ -268,5 +269,4 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
 
 
 def _line(molecules: list[str], glue: list[str]) -> str:
-    words = "".join(text + after for text, after in zip(molecules, glue, strict=False))
-    return " ".join(words.split()) + " H _ { 2 } O"
+    return " ".join("".join(map(add, molecules, glue)).split()) + " H _ { 2 } O"
