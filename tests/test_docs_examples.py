@@ -109,15 +109,6 @@ def test_the_examples_of_the_page_of_the_python_api_hold() -> None:
     assert (failed, attempted > 15) == (0, True)
 
 
-def links(page: Path) -> Iterator[str]:
-    """Yields the targets of the links and pictures of a page, without those that leave the repository."""
-    for block in MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8")):
-        for token in block.children or ():
-            target = str(token.attrGet("href") or token.attrGet("src") or "")
-            if target and not re.match(r"[a-z]+:", target):
-                yield target
-
-
 @cache
 def anchors(page: Path) -> frozenset[str]:
     """Returns the anchors that GitHub gives the headings of a page."""
@@ -127,14 +118,18 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def test_links_lead_somewhere_and_from_the_readme_to_every_page() -> None:
+    """Links and pictures, but for those that leave the repository."""
     reached: dict[Path, set[Path]] = {}
     for page in LINKED:
-        for link in links(page):
-            path, _, anchor = link.partition("#")
-            target = (page.parent / path).resolve() if path else page
-            assert target.exists(), (page, link)
-            assert not anchor or anchor in anchors(target), (page, link)
-            reached.setdefault(page, set()).add(target)
+        parsed = MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
+        for token in (token for block in parsed for token in block.children or ()):
+            link = str(token.attrGet("href") or token.attrGet("src") or "")
+            if link and not re.match(r"[a-z]+:", link):
+                path, _, anchor = link.partition("#")
+                target = (page.parent / path).resolve() if path else page
+                assert target.exists(), (page, link)
+                assert not anchor or anchor in anchors(target), (page, link)
+                reached.setdefault(page, set()).add(target)
     found, new = set(), {ROOT / "README.md"}
     while new:
         found |= new
@@ -446,8 +441,7 @@ def test_bases_are_pinned_and_versions_fit_the_ranges_of_the_package() -> None:
     pins = re.findall(r"^([^#\n]+)==(.+)$", (CONFIGS / "dataflow" / "constraints.txt").read_text(), re.MULTILINE)
     constraints = {canonicalize_name(name): version for name, version in pins}
     declared = list(map(Requirement, importlib.metadata.requires("beamscore") or []))
-    of_extras = {str(each.marker) for each in declared if "extra" in str(each.marker)}
-    requirements = {canonicalize_name(each.name): each for each in declared if str(each.marker) not in of_extras}
+    requirements = {canonicalize_name(each.name): each for each in declared if "extra" not in str(each.marker)}
     assert set(constraints) == set(requirements)
     for name, version in constraints.items():
         assert requirements[name].specifier.contains(version), name

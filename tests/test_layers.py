@@ -52,15 +52,6 @@ def imported(path: Path) -> Iterator[str]:
             yield ast.unparse(node.args[0]).strip("'\"")
 
 
-def without_docstrings(path: Path) -> str:
-    """Returns the code of a file alone: every name and string that runs, and no comment."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            node.value.value = None
-    return ast.unparse(tree)
-
-
 @pytest.mark.parametrize("folder", FORBIDDEN)
 def test_layers_depend_downward_only(folder: str) -> None:
     found = {path: list(imported(path)) for path in (ROOT / folder).rglob("*.py")}
@@ -73,26 +64,27 @@ def test_layers_depend_downward_only(folder: str) -> None:
 
 def test_transforms_know_no_benchmark_by_name_and_one_file_alone_has_pickles() -> None:
     """A run is data: the Python API alone has pickles; `allow_pickle` of NumPy and Beam's `PickleCoder` count, too."""
-    code = {path: without_docstrings(path) for path in CODE}
+    code: dict[Path, str] = {}
+    for path in CODE:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            # What runs, without docstrings and comments.
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                node.value.value = None
+        code[path] = ast.unparse(tree)
     knowing = {path.relative_to(ROOT).parts[0] for path in CODE if BENCHMARK_NAMES.search(code[path])}
     assert ("transforms" in knowing, "metrics" in knowing) == (False, True)
     pickles = re.compile(r"pickle|\bdill\b|\bmarshal\b|\bshelve\b", re.IGNORECASE)
     assert [path for path in CODE if pickles.search(code[path])] == [ROOT / "pipelines" / "api" / "workers.py"]
 
 
-def caught_around_msgspec(source: str) -> Iterator[list[str]]:
-    """Yields the names of the errors that are caught around each block that calls msgspec."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Try, ast.With)):
-            heads = node.handlers if isinstance(node, ast.Try) else node.items
-            caught = " ".join(ast.unparse(each).partition(":")[0] for each in heads)
-            if re.search(r"\bmsgspec\.[\w.]+\(", ast.unparse(ast.Module(node.body, []))):
-                yield re.findall(r"[\w.]*Error", caught)
-
-
 def test_where_a_value_error_is_expected_of_msgspec_its_own_errors_are_named() -> None:
     """Not in every version are they ValueErrors."""
-    found = [names for path in CODE for names in caught_around_msgspec(path.read_text(encoding="utf-8"))]
+    found = []
+    for node in (node for path in CODE for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+        if isinstance(node, (ast.Try, ast.With)) and "msgspec." in ast.unparse(ast.Module(node.body, [])):
+            heads = node.handlers if isinstance(node, ast.Try) else node.items
+            found.append(re.findall(r"[\w.]*Error", " ".join(ast.unparse(each).partition(":")[0] for each in heads)))
     assert sum("msgspec.MsgspecError" in names for names in found) > 5
     assert [names for names in found if "ValueError" in names and "msgspec.MsgspecError" not in names] == []
 

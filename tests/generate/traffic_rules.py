@@ -30,16 +30,6 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     }
     if chance.random() < 0.04:
         return truth, None
-    return truth, {"sample_id": sample_id, "rules": _predicted(chance, rules, lanes)}
-
-
-def _rule(chance: random.Random, number: int, lanes: list[str]) -> dict[str, Any]:
-    properties = {"RuleIndex": number, **{name: chance.choice(values) for name, values in VALUES.items()}}
-    centerlines = sorted(chance.sample(lanes, chance.randint(0, min(3, len(lanes)))))
-    return {"id": f"r{number}", "properties": properties, "centerlines": centerlines}
-
-
-def _predicted(chance: random.Random, rules: list[dict[str, Any]], lanes: list[str]) -> list[dict[str, Any]]:
     predicted = [_misread(chance, rule, lanes) for rule in rules if chance.random() > 0.08]
     if predicted and chance.random() < 0.05:
         predicted.append({**chance.choice(predicted)})
@@ -49,7 +39,13 @@ def _predicted(chance: random.Random, rules: list[dict[str, Any]], lanes: list[s
     if len(predicted) > 1 and chance.random() < 0.08:
         predicted[0]["matches"], predicted[1]["matches"] = predicted[1].get("matches"), predicted[0].get("matches")
     chance.shuffle(predicted)
-    return predicted
+    return truth, {"sample_id": sample_id, "rules": predicted}
+
+
+def _rule(chance: random.Random, number: int, lanes: list[str]) -> dict[str, Any]:
+    properties = {"RuleIndex": number, **{name: chance.choice(values) for name, values in VALUES.items()}}
+    centerlines = sorted(chance.sample(lanes, chance.randint(0, min(3, len(lanes)))))
+    return {"id": f"r{number}", "properties": properties, "centerlines": centerlines}
 
 
 def _misread(chance: random.Random, rule: dict[str, Any], lanes: list[str]) -> dict[str, Any]:
