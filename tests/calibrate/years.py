@@ -50,12 +50,11 @@ class Cell(NamedTuple):
         return float((self.churn / 3 / self.samples) ** 0.5)
 
 
-_PLACES = np.arange(NIGHTS)
 UNCHANGED = np.zeros(NIGHTS)
 HARMLESS: dict[str, FloatArray] = {
     "unchanged": UNCHANGED,
-    "drift": MARGIN * _PLACES / (NIGHTS - 1),
-    "step": np.where(_PLACES < NIGHTS // 2, 0.0, MARGIN),
+    "drift": MARGIN * np.arange(NIGHTS) / (NIGHTS - 1),
+    "step": MARGIN * (np.arange(NIGHTS) >= NIGHTS // 2),
 }
 """How much a system has lost on each night, in standard errors [NIGHTS]: never more than the margin."""
 
@@ -77,8 +76,7 @@ def _first_failures(cell: Cell, losses: FloatArray, best: bool, rng: np.random.G
         rng.random(samples) < 0.8 if cell.churn else 1 - RARE / samples,
     )
     earlier = rng.random((RECENT, samples)) < chances
-    place = RECENT - 1 if best else RECENT // 2
-    baseline = earlier[np.argsort(earlier.mean(axis=1), kind="stable")[place]]
+    baseline = earlier[np.argsort(earlier.mean(axis=1), kind="stable")[-1 if best else RECENT // 2]]
     # Right answers become wrong, so that the mean falls by the loss.
     kept = 1 - losses * cell.error / max(chances.mean(), 1e-9)
     nights = rng.random((NIGHTS, samples)) < chances * kept[:, None]
@@ -98,13 +96,11 @@ def _first_failures(cell: Cell, losses: FloatArray, best: bool, rng: np.random.G
                 return int(last_nights[place])
         return NIGHTS
 
-    failures = []
-    for each in LOOKS:
-        weekly = each >= WEEK
-        failures.append(first_failure(means, new, look_confidence(CONFIDENCE, each, weekly)))
-        if weekly:
+    failures = [first_failure(means, new, look_confidence(CONFIDENCE, each, each >= WEEK)) for each in LOOKS]
+    for place, each in enumerate(LOOKS):
+        if each >= WEEK:
             of_weeks = first_failure(weeks, new[WEEK - 1 :: WEEK], week_confidence(CONFIDENCE, each))
-            failures[-1] = min(failures[-1], of_weeks)
+            failures[place] = min(failures[place], of_weeks)
     return failures
 
 
@@ -115,8 +111,7 @@ def false_failures(cell: Cell, losses: FloatArray, years: int, best: bool = Fals
 
 def false_alarms(years: int, seed: int = 0) -> float:
     """Returns false alarms a year, over SERIES unchanged series of normals whose known errors differ by night."""
-    rng = np.random.default_rng(seed)
-    count = 0
+    rng, count = np.random.default_rng(seed), 0
     for _ in range(years * SERIES):
         errors = 0.01 * rng.uniform(0.8, 1.25, NIGHTS)
         values = 0.9 + errors * rng.standard_normal(NIGHTS)

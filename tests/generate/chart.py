@@ -35,7 +35,27 @@ def sample(index: int, seed: int) -> tuple[Json, Json | None]:
     """Returns the ground truth and the prediction of one chart; one chart in forty has no prediction."""
     rng = random.Random(f"{seed}:{index}")
     truth = _truth(rng, index)
-    return truth, None if rng.random() < 0.025 else _prediction(rng, truth, rng.random() ** 2)
+    if rng.random() < 0.025:
+        return truth, None
+    # From 0, perfect, to 1.
+    error = rng.random() ** 2
+    true = [truth[f"task{number}"]["output"] for number in range(1, 7)]
+    said = rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else true[0]["chart_type"]
+    prediction = {"sample_id": truth["sample_id"], "task1": output(chart_type=said)}
+    if true[0]["chart_type"] in ("Pie", "Donut"):
+        return truth, prediction
+    prediction["task2"] = output(text_blocks=_blocks(rng, true[1]["text_blocks"], error))
+    prediction["task3"] = output(text_roles=_roles(rng, true[2]["text_roles"], error))
+    axes = {name: _shaken(rng, ticks, error, _moved, 2 * error) for name, ticks in true[3]["axes"].items()}
+    prediction["task4"] = output(axes=axes)
+    prediction["task5"] = output(legend_pairs=_shaken(rng, true[4]["legend_pairs"], error, _moved, 2 * error))
+    elements = {name: _shaken(rng, group, error, _moved) for name, group in true[5]["visual elements"].items()}
+    series, again = (_shaken(rng, true[5]["data series"], each, _shaken_series) for each in (error / 2, error))
+    prediction["task6"] = output(**{"visual elements": elements, "data series": series})
+    prediction["task7"] = output(**{"data series": again})
+    if rng.random() < error / 4:
+        del prediction[rng.choice(("task2", "task3", "task4", "task5", "task6", "task7"))]
+    return truth, prediction
 
 
 def _truth(rng: random.Random, index: int) -> Json:
@@ -103,29 +123,6 @@ def _row(value: float) -> int:
     return round(420 - 3.8 * value)
 
 
-def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
-    """Returns the prediction of a system whose `error` runs from 0, perfect, to 1."""
-    prediction: Json = {"sample_id": truth["sample_id"]}
-    chart_type = truth["task1"]["output"]["chart_type"]
-    prediction["task1"] = output(chart_type=rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else chart_type)
-    if chart_type in ("Pie", "Donut"):
-        return prediction
-    prediction["task2"] = output(text_blocks=_blocks(rng, truth["task2"]["output"]["text_blocks"], error))
-    prediction["task3"] = output(text_roles=_roles(rng, truth["task3"]["output"]["text_roles"], error))
-    axes = truth["task4"]["output"]["axes"]
-    prediction["task4"] = output(axes={name: _shaken(rng, axes[name], error, _moved, 2 * error) for name in axes})
-    pairs = truth["task5"]["output"]["legend_pairs"]
-    prediction["task5"] = output(legend_pairs=_shaken(rng, pairs, error, _moved, 2 * error))
-    data = truth["task6"]["output"]
-    elements = {name: _shaken(rng, group, error, _moved) for name, group in data["visual elements"].items()}
-    series, again = (_shaken(rng, data["data series"], each, _shaken_series) for each in (error / 2, error))
-    prediction["task6"] = output(**{"visual elements": elements, "data series": series})
-    prediction["task7"] = output(**{"data series": again})
-    if rng.random() < error / 4:
-        del prediction[rng.choice(("task2", "task3", "task4", "task5", "task6", "task7"))]
-    return prediction
-
-
 def _shaken(rng: random.Random, items: list[Any], error: float, shake: Callable[..., Any], by: float = 0) -> list[Any]:
     """Returns the items shaken by their own error, with some of them left out and some given twice."""
     kept = []
@@ -182,9 +179,7 @@ def _roles(rng: random.Random, roles: list[Json], error: float) -> list[Json]:
         for role in roles
         if (luck := rng.random()) >= error / 10
     ]
-    if rng.random() < error / 4:
-        read.append({"id": 999, "role": "tick_label"})
-    return read
+    return [*read, {"id": 999, "role": "tick_label"}] if rng.random() < error / 4 else read
 
 
 def _shaken_series(rng: random.Random, series: Json, error: float) -> Json:

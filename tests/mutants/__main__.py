@@ -62,8 +62,11 @@ class Suite:
     def tests(self, change: Change) -> list[str]:
         """Returns the tests to try: those that run the line, or any of the module if none is known, then the likely."""
         lines = self._ran.contexts_by_lineno(self._measured.get(change.module, ""))
+        nodes = ast.walk(ast.parse((PROJECT / change.module).read_text(encoding="utf-8")))
+        bodies = [(node.body[0].lineno, node.end_lineno or 0) for node in nodes if isinstance(node, ast.FunctionDef)]
+        is_in_function = any(first <= change.line <= last for first, last in bodies)
         # What ran in no test has the context "".
-        contexts = list(filter(None, lines.get(change.line, []))) if _is_in_function(change) else []
+        contexts = list(filter(None, lines.get(change.line, []))) if is_in_function else []
         told = {context.rpartition("|")[::2] for context in contexts or chain(*lines.values())}
         # What is set up in one test may serve all of its file.
         parts = {name.partition("::")[0] if phase == "setup" else name for name, phase in told}
@@ -74,12 +77,6 @@ class Suite:
         order = sorted(names, key=lambda x: (x not in first, not x.startswith(likely), self._seconds[x], x))
         until = accumulate(self._seconds[name] for name in order)
         return order[: max(1, sum(seconds <= MOST_SECONDS for seconds in until))]
-
-
-def _is_in_function(change: Change) -> bool:
-    nodes = ast.walk(ast.parse((PROJECT / change.module).read_text(encoding="utf-8")))
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-    return any(node.body[0].lineno <= change.line <= (node.end_lineno or 0) for node in functions)
 
 
 def copied(folder: Path) -> Path:
