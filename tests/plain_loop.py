@@ -31,9 +31,7 @@ def read_records(path: Path) -> dict[str, bytes]:
     return {json.loads(line)["sample_id"]: line for line in path.read_bytes().splitlines() if line.strip()}
 
 
-def decoded_pairs(
-    benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
-) -> list[Pair[Any, Any]]:
+def decoded_pairs(benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]) -> list[Any]:
     found = {name: msgspec.json.decode(text, type=benchmark.prediction_type) for name, text in predictions.items()}
     kind = benchmark.truth_type
     return [Pair(name, msgspec.json.decode(text, type=kind), found.get(name)) for name, text in truths.items()]

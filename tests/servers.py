@@ -73,9 +73,7 @@ def await_servers(what: str, ready: Callable[[], bool], servers: Sequence[Server
                 return
         ended = [server for server in servers if not server.runs]
         if ended or time.monotonic() > deadline:
-            problem = (
-                f"{ended[0].name} ended while {what} came up" if ended else f"{what} did not come up in {seconds} s"
-            )
+            problem = f"{ended[0].name} ended while {what} came up" if ended else f"{what} is not up after {seconds} s"
             raise RuntimeError(f"{problem}; see {', '.join(str(server.log) for server in ended or servers)}")
         time.sleep(0.1)
 

@@ -410,11 +410,9 @@ def test_what_is_unusual_but_right_is_neither_refused_nor_warned_of() -> None:
     """Members with names of their own, statistics of a task that is not tried, of another option, or of rows alone."""
     edit('"samples": 1,', UNREAD)
     text = Path("my_metric.py").read_text().replace("def values(", BY_NAME)
-    renamed = re.sub(
-        r'word_error_rate(", "word edits / words", higher|": edits / len)', r"character_error_rate\1", text
-    )
-    assert text.count("word_error_rate") == renamed.count("word_error_rate") + 2
-    Path("my_metric.py").write_text(renamed)
+    named = re.sub(r'word_error_rate(", "word edits / words", higher|": edits / len)', r"character_error_rate\1", text)
+    assert text.count("word_error_rate") == named.count("word_error_rate") + 2
+    Path("my_metric.py").write_text(named)
     for part in (TRUTHS[:9], TRUTHS[9:]):
         predictions = [{**each, "repeat": 0} for each in part]
         beamscore.evaluate("my_metric.py:WER", part, predictions, repeats=True).save(f"runs/{len(part)}")

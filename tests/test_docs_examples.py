@@ -406,9 +406,7 @@ def test_jobs_follow_the_schema_of_kubernetes(path: str, version: str) -> None:
     kubernetes_validate.validate(kubernetes(path), version, strict=True)
 
 
-DOCKERFILE = re.sub(r"^#.*\n", "", (CONFIGS / "dataflow" / "Dockerfile").read_text(), flags=re.MULTILINE).replace(
-    "\\\n", " "
-)
+DOCKERFILE = re.sub(r"(?m)^#.*\n", "", (CONFIGS / "dataflow" / "Dockerfile").read_text()).replace("\\\n", " ")
 STAGES = re.split(r"^(?=FROM )", DOCKERFILE, flags=re.MULTILINE)[1:]
 
 
