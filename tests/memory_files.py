@@ -23,10 +23,7 @@ class _Upload(io.BytesIO):
 
 
 class ObjectStore(FileSystem):
-    """Like Cloud Storage and S3: no folders, and a file takes the place of one that is there.
-
-    A path without a slash at its end names one object. Whoever opens a file must say that nothing is to be compressed.
-    """
+    """Like Cloud Storage and S3: no folders, a file replaces one that is there, and nobody lets Beam choose a codec."""
 
     FILES: ClassVar[dict[str, bytes]] = {}
     CHANGED: ClassVar[dict[str, float]] = {}

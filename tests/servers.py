@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS_TO_END = 10
-
 
 @dataclass(slots=True)
 class Server:
@@ -56,7 +54,7 @@ def end_servers(servers: Sequence[Server]) -> None:
     """Ends servers, the last first; those that do not end by themselves within 10 s are killed."""
     for server in reversed(servers):
         server.signal(signal.SIGTERM)
-    deadline = time.monotonic() + SECONDS_TO_END
+    deadline = time.monotonic() + 10
     for server in servers:
         with contextlib.suppress(subprocess.TimeoutExpired):
             server.process.wait(max(0.1, deadline - time.monotonic()))

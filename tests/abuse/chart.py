@@ -27,7 +27,7 @@ def cases() -> Iterator[Case]:
         true, given = (output(**{"visual elements": {part: side}}) for side in sides)
         yield Case(f"{len(sides[0]):,} {part}", {**_truth(kind), "task6": true}, {"task6": given})
     for name, kind, sides in _series():
-        true, given = (output(**{"data series": side}) for side in sides)
+        true, given = (output(**{"data series": [{"name": a, "data": b} for a, b in side]}) for side in sides)
         yield Case(f"{kind}: {name}", {**_truth(kind), "task6": true}, {"task6": given, "task7": given})
     roles = {"task3": output(text_blocks=[[[[]]]] * 340_000)}
     yield Case("lists nested in lists in place of roles", _truth("Line"), roles)
@@ -67,7 +67,7 @@ def _series() -> Iterator[tuple[str, str, Sides]]:
 
     for kind, label in (("Scatter", ""), ("Line", ""), ("Grouped vertical bar", "label ")):
         for count, length in ((1, 2000), (95, 20), (200, 10)):
-            sides = [[_named(f"s{row}", points(row, step, label, length)) for row in range(count)] for step in (7, 11)]
+            sides = [[(f"s{row}", points(row, step, label, length)) for row in range(count)] for step in (7, 11)]
             yield f"{count} series of {length} points", kind, sides
     marks = HOSTILE["combining marks to sort"]
     for name, kind, ramp in (
@@ -75,20 +75,16 @@ def _series() -> Iterator[tuple[str, str, Sides]]:
         ("labels to sort", "Grouped vertical bar", [{"x": f"{marks}{place}", "y": place} for place in range(45)]),
         ("4,000 digits", "Grouped vertical bar", [{"x": int("9" * 4000), "y": place} for place in range(2000)]),
     ):
-        yield name, kind, [[_named("a", ramp)], [_named("a", ramp[::-1])]]
-    long_names = [_named(_ideographs(200, place), [{"x": "a", "y": place}]) for place in range(200)]
+        yield name, kind, [[("a", ramp)], [("a", ramp[::-1])]]
+    long_names = [(_ideographs(200, place), [{"x": "a", "y": place}]) for place in range(200)]
     yield "long names", "Stacked vertical bar", [long_names, long_names[::-1]]
-    summaries = [_named(f"s{row}", {part: row * place for place, part in enumerate(SUMMARY)}) for row in range(200)]
+    summaries = [(f"s{row}", {part: row * place for place, part in enumerate(SUMMARY)}) for row in range(200)]
     yield "200 box plots", "Vertical box", [summaries, summaries[::-1]]
-    yield "no points", "Grouped vertical bar", [[_named("a", [{"x": "b", "y": 1}])], [_named("a", [])] * 200]
+    yield "no points", "Grouped vertical bar", [[("a", [{"x": "b", "y": 1}])], [("a", [])] * 200]
 
 
 def _truth(kind: str) -> Json:
     return {"image": {"width": SIDE, "height": SIDE}, "task1": output(chart_type=kind)}
-
-
-def _named(name: str, data: Any) -> Json:
-    return {"name": name, "data": data}
 
 
 def _block(key: int, text: str, x0: float = 0, width: float = 450) -> Json:

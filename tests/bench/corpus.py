@@ -24,8 +24,6 @@ from beamscore.pipelines.commands.messages import show_log
 from tests.plain_loop import make_benchmark, ready
 
 FOLDER = Path(__file__).parents[2] / "out" / "bench"
-SAMPLES_PER_TASK = 1000
-SEED = 1
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,7 @@ class Corpus:
 
 
 def generated(benchmark: str, count: int) -> Corpus:
-    """Returns a corpus of `count` samples of tests.generate.BENCHMARK below FOLDER, made where it is missing.
-
-    One of other code is removed.
-    """
+    """Returns a corpus of tests.generate.BENCHMARK, made where it is missing; one of other code is removed."""
     module = importlib.import_module(f"tests.generate.{benchmark}")
     digest = hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:12]
     paths = [FOLDER / f"{benchmark}-{count}-{digest}-{side}.jsonl" for side in ("truth", "prediction")]
@@ -61,7 +56,7 @@ def generated(benchmark: str, count: int) -> Corpus:
         print(f"generating {count} samples of {benchmark}", file=sys.stderr)
         parts = [path.with_suffix(".part") for path in paths]
         with ProcessPoolExecutor() as pool, parts[0].open("wb") as truths, parts[1].open("wb") as answers:
-            for truth, answer in pool.map(module.sample, range(count), repeat(SEED), chunksize=SAMPLES_PER_TASK):
+            for truth, answer in pool.map(module.sample, range(count), repeat(1), chunksize=1000):
                 truths.write(msgspec.json.encode(truth) + b"\n")
                 if answer is not None:
                     answers.write(msgspec.json.encode(answer) + b"\n")

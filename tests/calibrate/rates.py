@@ -47,8 +47,7 @@ class Shares(NamedTuple):
     """In which share of the pairs of corpora each method takes one system for better, or for good enough.
 
     plain: by the paired interval of SE alone. cautious: by the one that allows for losses that no unit has. swap: by
-    p <= 0.05 in the swap test, if enough units differ. verdict: by swap and cautious; in a family of metrics and slices
-    by the largest |t|.
+    p <= 0.05 in the swap test, if enough units differ. verdict: by swap and cautious; in a family by the largest |t|.
     """
 
     plain: float = 0.0

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from string import ascii_lowercase, digits
 from typing import Any
 
 Json = dict[str, Any]
@@ -12,7 +13,6 @@ WORDS = ("Rainfall", "Harvest", "Output", "Visits", "Index", "Cost", "Growth", "
 PLACES = ("North", "South", "East", "West", "Coast", "Hills", "Valley", "Island", "Harbour", "Plain")
 SUMMARY = ("min", "first_quartile", "median", "third_quartile", "max")
 ROLES = ("chart_title", "axis_title", "tick_label", "legend_label", "legend_title")
-ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 "
 
 
 def output(**fields: Any) -> Json:
@@ -150,7 +150,7 @@ def _misread(rng: random.Random, text: str, error: float) -> str:
     if not text or rng.random() > error:
         return text
     place = rng.randrange(len(text))
-    return text[:place] + rng.choice(ALPHABET) + text[place + rng.randrange(2) :]
+    return text[:place] + rng.choice(f"{ascii_lowercase}{digits} ") + text[place + rng.randrange(2) :]
 
 
 def _blocks(rng: random.Random, blocks: list[Json], error: float) -> list[Json]:

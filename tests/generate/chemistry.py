@@ -13,8 +13,6 @@ from typing import Any
 
 MIRRORED = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
 GROUPS = ("OH", "CH_3", "NO_2", "Cl", "Br", "NH_2", "COOH", "CHO", "OCH_3", "SO_3H", "CN", "F")
-HETERO_ATOMS = ("N", "O", "S", "NH")
-CHAIN_TEXTS = ("CH_2", "CO", "O", "CH")
 CONDITIONS = ("Cu/O_2", "\\triangle", "NaOH", "浓H_2SO_4", "FeBr_3", "HCl", "Zn(Hg)")
 Bonds = list[tuple[int, str]]
 """The bonds of an atom: the other atom, and the kind as seen from this one."""
@@ -77,7 +75,7 @@ def chain(rng: random.Random) -> Drawing:
     for number in range(rng.randint(2, 5)):
         up = 30 if number % 2 == 0 else -30
         kind = rng.choice(("-", "-", "-", "=", "~", "<", ">:"))
-        atom = drawing.grow(atom, kind, up, rng.choice(("", "", *CHAIN_TEXTS)))
+        atom = drawing.grow(atom, kind, up, rng.choice(("", "", "CH_2", "CO", "O", "CH")))
         if number == 0 or rng.random() < 0.4:
             drawing.grow(atom, rng.choice(("-", "=")), 90 if up > 0 else 270, rng.choice(GROUPS))
     return drawing
@@ -99,7 +97,7 @@ def ring(rng: random.Random) -> Drawing:
                 drawing.texts[end] = ""
                 drawing.ring(end, 6, outwards - 60, "-", True)
         elif place and rng.random() < 0.15:
-            drawing.texts[atom] = rng.choice(HETERO_ATOMS)
+            drawing.texts[atom] = rng.choice(("N", "O", "S", "NH"))
     return drawing
 
 

@@ -7,7 +7,6 @@ from typing import Any
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
 TEXT = "DNA", "ConA", "Mean", "lysis", "time (min)", "κi (μM)", "IL-6", "p53", "kDa", "β-actin", "GFP+", "day 7", "EC50"
 DIFFICULTIES = ("small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
-FIGURES_AN_ARTICLE = 3
 
 Record = dict[str, Any]
 
@@ -18,7 +17,7 @@ def sample(index: int, seed: int) -> tuple[Record, Record | None]:
     regions = [_region(draw, number) for number in range(draw.randint(3, 14))]
     truth: Record = {
         "sample_id": f"figure-{index:05}",
-        "article": f"article-{index // FIGURES_AN_ARTICLE:04}",
+        "article": f"article-{index // 3:04}",
         "figure_type": FIGURE_TYPES[index % len(FIGURE_TYPES)],
         "source": draw.choice(("web", "scan")),
         "regions": regions,

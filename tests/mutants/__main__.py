@@ -31,7 +31,6 @@ KEPT = tuple(
     for name in ("metrics/test_sample_corpora", "pipelines/test_sample_reports", "pipelines/test_random_runs")
 )
 """Tests that compare whole outputs, which notice most for their time."""
-CONTROLS = 10
 _WORKERS = 2
 _BOUNDED = ("timeout", "--signal=KILL", f"{8 * MOST_SECONDS}", "prlimit", "--cpu=400", f"--as={4 << 30}")
 """Ends a trial, with all that it started, which takes far too long or too much memory."""
@@ -111,10 +110,7 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def is_killed(tree: Path, change: Change, tests: list[str]) -> bool:
-    """Returns whether a test of a copy of the project fails with the change, or is ended by what bounds it.
-
-    Where values that a test is run with are gone with the change, it is tried with all that there are.
-    """
+    """Returns whether a test of the copy fails with the change, or is ended; one whose values are gone runs with all."""
     if not tests:
         return False
     path = tree / change.module
@@ -146,7 +142,7 @@ def main(python: str, folder: Path, count: str, seed: str) -> int:
     command = [python, str(Path(__file__).with_name("changes.py")), str(first), count, seed]
     changes = msgspec.json.Decoder(Change).decode_lines(subprocess.check_output(command))
     before = {each.module: (PROJECT / each.module).read_text(encoding="utf-8") for each in changes}
-    controls = [msgspec.structs.replace(each, code=before[each.module]) for each in changes[:CONTROLS]]
+    controls = [msgspec.structs.replace(each, code=before[each.module]) for each in changes[:10]]
 
     def is_noticed(change: Change) -> bool:
         tree = trees.get()
