@@ -221,7 +221,6 @@ FAMILIES = """metrics = (MetricSpec("recall", "", main=1), MetricSpec("{1}[C]", 
         ("class WER(", "class WERR(", "there is no WER in it (did you mean WERR?)"),
         ("(Benchmark[Transcript, Transcript, Options])", "", "it is not a class derived from"),
         ("    options_type = Options\n", "", "it lacks options_type"),
-        ("def values", "def value", "it lacks the method values"),
         ("def ", "def _", "it lacks the methods score_sample, values"),
         ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
         (": bool = False", ": bool", "options_type: each option needs a default"),
@@ -255,7 +254,6 @@ FAMILIES = """metrics = (MetricSpec("recall", "", main=1), MetricSpec("{1}[C]", 
         ("def values(", FAMILIES.format("m", "recall"), "metrics: recall[a]: values does not read the denominator m[a"),
         ("def values(", FAMILIES.format("n", "recal"), "values: recall[a] is not declared in metrics (did you mean"),
         (EXACT, 'float("nan")', "values: exact_match: found nan; allowed: a finite number or None (without samples)"),
-        (EXACT, 'sums["exact"] > 1', "values: exact_match: found False; allowed: a finite number or None"),
         ("return {", "return None, {", "values: found (None, {'"),
     ],
 )
@@ -282,7 +280,6 @@ LINE = f"my_metric.py:{EXAMPLE.partition(EXACT)[0].count(chr(10)) + 2}"
     [
         ("np.float32('inf')", f"exact_match: found {np.float32('inf')!r}"),
         ("n > 2", "exact_match: found True"),
-        ("'0.5'", "exact_match: found '0.5'"),
         ("10**400", "exact_match: found 1000"),
         # Of the samples themselves it is a number.
         ("0.5 if n == 150 else float('inf')", "exact_match in a bootstrap replicate: found inf"),
@@ -318,7 +315,6 @@ TABLE = "tables(self, sums): return [Table('Counts', ['what', 'count'], [['words
     [
         ("tables(self, sums): return None", "TypeError: 'NoneType' object is not iterable"),
         ("tables(self, sums): raise ValueError('\\ud800\\nt')", "ValueError: \\ud800 t"),
-        (TABLE.format("10**400"), "ValueError: table Counts: found 1000"),
         (TABLE.format("float('nan')"), "ValueError: table Counts: found nan; allowed: a finite number or None"),
         (TABLE.format("1, 2"), "ValueError: zip() argument 2 is longer than argument 1"),
         (TABLE.format("'\\ud800'"), "UnicodeEncodeError: 'utf-8' codec"),

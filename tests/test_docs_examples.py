@@ -372,10 +372,6 @@ def test_the_template_is_run_with_its_parameters_of_which_each_is_named() -> Non
     assert re.findall(r"`(\w+)`", rest.partition(", the image")[0]) == list(PARAMETERS)
 
 
-SAME_WHEN_REPEATED = {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSIVE}
-"""The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
-
-
 def test_nights_run_the_command_and_try_again_only_what_may_pass() -> None:
     unit = (CONFIGS / "systemd" / "beamscore-nightly.service").read_text(encoding="utf-8")
     service = dict(re.findall(r"^(\w+)=(.*)$", unit.partition("[Service]")[2], re.MULTILINE))
@@ -388,7 +384,8 @@ def test_nights_run_the_command_and_try_again_only_what_may_pass() -> None:
     of_job = container["args"][0], rule["onExitCodes"]["values"]
     for call, codes in ((script, service["RestartPreventExitStatus"].split()), of_job):
         understood("beamscore " + call.partition("beamscore ")[2])
-        assert set(map(int, codes)) == SAME_WHEN_REPEATED
+        # Another try would end alike.
+        assert set(map(int, codes)) == {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSIVE}
     (cron,) = (block.replace("\\%", "%") for block in blocks(NIGHTLY) if "flock" in block)
     # The PATH of cron has no beamscore.
     understood("beamscore " + cron.partition(" .venv/bin/beamscore ")[2].partition(" || ")[0])

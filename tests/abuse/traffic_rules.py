@@ -7,13 +7,12 @@ from typing import Any
 from tests.abuse.run import Case
 
 Rules = list[dict[str, Any]]
-# Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.
-_MODULUS = 2**61 - 1
 
 
 def cases() -> Iterator[Case]:
     """Yields the worst cases: of two equal sides, and then of two that differ."""
-    colliding = [_MODULUS * k for k in range(1, 33_001)]
+    # Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.
+    colliding = [(2**61 - 1) * k for k in range(1, 33_001)]
     long = ["x" * 300_000 + str(n) for n in range(50)]
     name = "x" * 5_000_000
     alike: list[tuple[str, Rules]] = [

@@ -117,11 +117,6 @@ def classes(weights: FloatArray, rng: np.random.Generator, difficulty: FloatArra
     return {f"task1.confusion[c{a}|c{b}]": ((true == a) & (predicted == b)).astype(float) for a, b in cells}
 
 
-def pages(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
-    """Draws pages whose documents are good or bad as wholes: the difficulty is that of the document."""
-    return mean_cdm(rng, 0.1 + 0.8 * difficulty, gain)
-
-
 def documents(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws documents that are good or bad as wholes: half have 4 pages or fewer, one of 100 has 46 or more."""
     count = np.maximum(1, np.round(np.exp(1.5 + ndtri((difficulty * 977) % 1))))
@@ -145,7 +140,8 @@ CASES = (
     Case("chart", "task1.macro_f1", "with rare classes", partial(classes, UNEVEN)),
     Case("chart", "task1.macro_f1", "with a class of 0.6 %", partial(classes, np.array([1.0] * 9 + [0.05]))),
     Case("chart", "task1.recall[c3]", "a class of 10 %", partial(classes, UNEVEN)),
-    Case("formula", "cdm", "documents of 8 pages", pages, clusters=8),
+    # Good or bad as wholes: the difficulty is that of the document.
+    Case("formula", "cdm", "documents of 8 pages", lambda rng, of, gain: mean_cdm(rng, 0.1 + 0.8 * of, gain), 8),
     Case("formula", "cdm", "documents of uneven length", documents, clusters=1),
 )
 
