@@ -2,19 +2,18 @@
 
 `view_as` parses all flags, some five hundred times in a run, and each step asks several times which state its DoFn has:
 the answers are always the same. What nothing of ours reads is left out: where each type hint comes from, a look at the
-source of each DoFn, the size of each side input, what `pip freeze` prints, and waiting for the disk.
+source of each DoFn, the size of each side input, and waiting for the disk.
 """
 
 import gc
 import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from functools import cache
+from types import FunctionType, MethodType
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.runners.portability import stager
 from apache_beam.runners.worker import statecache
 from apache_beam.transforms import core, userstate
 from apache_beam.typehints import decorators
@@ -38,7 +37,6 @@ def install() -> None:
     hints: Any = decorators.IOTypeHints
     hints._make_origin = lambda *_, **__: []
     statecache.get_deep_size = lambda *_: 1
-    stager.Stager._create_stage_submission_env_dependencies = lambda _: []
     for module, name in ((launch, "option_parser"), (main, "parser"), (provenance, "version")):
         setattr(module, name, cache(getattr(module, name)))
     disk: Any = os
@@ -76,13 +74,8 @@ def _kept(look: Callable[[Any], Any], key_of: Callable[[Any], Any]) -> Callable[
 
 
 def _function(function: Any) -> Any:
-    """Returns what the parameters of a callable hang on; None if it is of an unknown kind, or wraps another one."""
-    if isinstance(function, partial):
-        inner = _function(function.func)
-        return inner and (inner, len(function.args), *function.keywords)
+    """Returns what the parameters of a function or method hang on; None for another callable, or one around another."""
     plain = function.__func__ if isinstance(function, MethodType) else function
-    if isinstance(plain, (type, BuiltinFunctionType)):
-        return plain
     if not isinstance(plain, FunctionType) or {"__wrapped__", "__signature__"} & vars(plain).keys():
         return None
     return plain is function, plain if plain.__defaults__ else plain.__code__

@@ -110,7 +110,7 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def is_killed(tree: Path, change: Change, tests: list[str]) -> bool:
-    """Returns whether a test of the copy fails with the change, or is ended; if its values are gone, it runs with all."""
+    """Returns whether a test of the copy fails with the change or is ended; one whose values are gone runs with all."""
     if not tests:
         return False
     path = tree / change.module
