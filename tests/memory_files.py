@@ -40,7 +40,6 @@ class ObjectStore(FileSystem):
 
     @classmethod
     def clear(cls) -> None:
-        """Empties all stores."""
         for kept in (ObjectStore.FILES, FolderStore.FILES, FolderStore.FOLDERS):
             kept.clear()
 

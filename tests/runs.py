@@ -103,7 +103,6 @@ def refused(*arguments: str | Path) -> str:
 
 
 def evaluate(output: Path, truths: str | Path, predictions: Globs, *more: str, config: str | Path = "toy") -> Run:
-    """Runs `beamscore evaluate`."""
     named = predictions.items() if isinstance(predictions, Mapping) else [("", predictions)]
     flags = [flag for name, glob in named for flag in ("--predictions", f"{name}={glob}" if name else glob)]
     code, stdout, stderr = command("evaluate", config, "--ground-truth", truths, *flags, "--output", output, *more)

@@ -408,7 +408,6 @@ STAGES = re.split(r"^(?=FROM )", DOCKERFILE, flags=re.MULTILINE)[1:]
 
 
 def instructions(word: str, text: str = DOCKERFILE) -> list[list[str]]:
-    """Returns the arguments of each instruction of a kind."""
     return [words.split() for words in re.findall(rf"^{word} (.*)$", text, re.MULTILINE)]
 
 

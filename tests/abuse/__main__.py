@@ -33,7 +33,6 @@ def main() -> None:
 
 
 def outcomes(module: ModuleType) -> Iterator[tuple[str, Outcome]]:
-    """Yields each case of a module by name, with what it cost."""
     if hasattr(module, "check"):
         yield from module.check()
         return

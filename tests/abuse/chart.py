@@ -19,7 +19,6 @@ HOSTILE = {
 
 
 def cases() -> Iterator[Case]:
-    """Yields samples of one expensive kind each; the prediction is where the cost comes from, or both sides are."""
     for name, sides in _texts():
         true, given = (output(text_blocks=side) for side in sides)
         yield Case(name, {**_truth("Line"), "task2": true}, {"task2": given})

@@ -95,7 +95,6 @@ def pairs() -> Iterator[tuple[str, str, str]]:
 
 
 def cases() -> Iterator[Case]:
-    """Every worst line as a prediction, as a ground truth, and as both."""
     usual = {"text": "2 \\chemfig { A -[:90.0,1.0] B } + \\chemfig{**6(------)}"}
     for name, text in SIDES.items():
         yield Case(f"{name}, predicted", usual, {"text": text})

@@ -13,7 +13,6 @@ LABELS = [f"label {n}" for n in range(48)]
 
 
 def cases() -> Iterator[Case]:
-    """Yields regions with as many corners as may be, crowds of regions in many subsets, and long or equal texts."""
     near = [_box(0, 0, 100 + n / 10_000, 100 - n / 10_000) for n in range(10_000)]
     grid = [_box(3 * n, 0, 3 * n + 2, 2) for n in range(10_000)]
     boxes = [_box(0, 0, 100 + n, 100 + n) for n in range(1000)]
@@ -47,7 +46,6 @@ def cases() -> Iterator[Case]:
 
 
 def _pieces(number: int, parts: int) -> list[Record]:
-    """Returns a box in so many pieces."""
     left, width = 100 * number, 100 / parts
     return [_box(left + width * k, 0, left + width * (k + 1), 100) for k in range(parts)]
 

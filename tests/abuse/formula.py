@@ -69,7 +69,6 @@ REPEATED = (
 
 
 def cases() -> Iterator[Case]:
-    """Yields each as a prediction, and some as a ground truth."""
     for name, (opening, closing) in _WRAPPERS.items():
         for depth in (4, 40):
             yield Case(f"{depth} nested: {name}", {"latex": "x"}, {"latex": f"{opening * depth}x{closing * depth}"})

@@ -44,7 +44,6 @@ class Outcome(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Returns whether the case is above a limit or did harm."""
         return self.seconds > MAX_SECONDS or self.peak_bytes > MAX_BYTES or self.verdict.startswith(FAILED)
 
 

@@ -10,7 +10,6 @@ Rules = list[dict[str, Any]]
 
 
 def cases() -> Iterator[Case]:
-    """Yields the worst cases: of two equal sides, and then of two that differ."""
     # Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.
     colliding = [(2**61 - 1) * k for k in range(1, 33_001)]
     long = ["x" * 300_000 + str(n) for n in range(50)]
@@ -50,7 +49,6 @@ def _shares(count: int, own: int) -> dict[str, Any]:
 
 
 def _listed(values: list[Any], length: int) -> Rules:
-    """Returns a rule with lists of `length` values each."""
     return [{"properties": {str(n): values[n : n + length] for n in range(0, len(values), length)}}]
 
 

@@ -3,8 +3,7 @@
 In each year a system answers the same samples every night, each right with a chance of its own. The baseline is the
 median of seven nights. A gate fails where the paired interval of a look, or of the mean of a week of looks, lies beyond
 the margin, at the confidence of each, and the cautious one of a week below 0: a false failure where the true loss is at
-most the margin. A night with the answers of an earlier one is no look. How often change points are found in simulated
-nights is measured, too.
+most the margin. A night with the answers of an earlier one is no look.
 """
 
 import itertools

@@ -32,7 +32,6 @@ def tick(key: Any, x: float, y: float) -> Json:
 
 
 def sample(index: int, seed: int) -> tuple[Json, Json | None]:
-    """Returns the ground truth and the prediction of one chart; one chart in forty has no prediction."""
     rng = random.Random(f"{seed}:{index}")
     truth = _truth(rng, index)
     if rng.random() < 0.025:

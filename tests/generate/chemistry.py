@@ -229,7 +229,6 @@ def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """A ground-truth record and a prediction record (None: no prediction)."""
     rng = random.Random(f"{seed}:{index}")
     drawings = [molecule(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
     notation = rng.choice(("ssml", "ssml", "chemfig"))

@@ -12,7 +12,6 @@ Record = dict[str, Any]
 
 
 def sample(index: int, seed: int) -> tuple[Record, Record | None]:
-    """Returns the annotation of one figure and a system's regions for it; None: the system gave nothing."""
     draw = random.Random(f"{seed}:{index}")
     regions = [_region(draw, number) for number in range(draw.randint(3, 14))]
     truth: Record = {

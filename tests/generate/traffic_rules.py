@@ -15,7 +15,6 @@ VALUES: dict[str, list[Any]] = {
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Returns the ground truth of a clip and what a reader made of it; None where it gave nothing."""
     chance = random.Random(f"{seed}:{index}")
     sample_id = f"clip_{index:08d}"
     lanes = [str(10 * lane + chance.randrange(10)) for lane in range(1, chance.randint(2, 8))]
