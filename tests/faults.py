@@ -76,8 +76,6 @@ class Faults:
 
 
 class _Stream(contextlib.AbstractContextManager[Any]):
-    """A file whose writes and whose end are steps."""
-
     def __init__(self, stream: Any, faults: Faults) -> None:
         self._stream, self._faults = stream, faults
 

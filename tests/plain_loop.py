@@ -40,7 +40,6 @@ def decoded_pairs(benchmark: AnyBenchmark, truths: Mapping[str, bytes], predicti
 def score_records(
     benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> dict[str, SampleScore | RejectedRecord]:
-    """Scores every ground truth with its prediction, as one batch."""
     with ready(benchmark):
         return dict(zip(truths, benchmark.score(decoded_pairs(benchmark, truths, predictions)), strict=True))
 

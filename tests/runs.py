@@ -36,8 +36,6 @@ RESULT_NAMES = {"summary.json", "run.json", "sums.json", "report.md", "report.ht
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the command: the exit code, what it printed, and its output folder."""
-
     code: int
     stdout: str
     stderr: str

@@ -63,7 +63,6 @@ def install(version: str) -> None:
 
 
 def done(*arguments: str, code: int = 0) -> str:
-    """Runs a command that ends with a code; returns all that it has said."""
     found, stdout, stderr = command(*arguments)
     assert found == code, stderr
     return stdout + stderr

@@ -59,7 +59,6 @@ def blocks(path: Path) -> Iterator[str]:
 
 
 def records(page: str) -> Iterator[dict[str, Any]]:
-    """Yields the records that the page of a benchmark shows."""
     for block in blocks(BENCHMARKS / f"{page}.md"):
         for text in re.split(r'(?=\{"sample_id")', block)[1:]:
             yield json.JSONDecoder().raw_decode(text)[0]

@@ -34,7 +34,6 @@ FORBIDDEN: dict[str, list[str]] = {
         f"{FORMULA}.{room}" for room in ("latex.normal_form", "latex.parser", "latex.token_markup", "render", "cdm")
     ],
 }
-"""What the files of a folder must not import."""
 
 
 def imported(path: Path) -> Iterator[str]:

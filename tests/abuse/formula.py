@@ -94,5 +94,4 @@ def cases() -> Iterator[Case]:
 
 
 def _document(formulas: list[str]) -> str:
-    """Returns a document of these formulas, each with its number at its end."""
     return "\n\n".join(f"\\[ {formula}{number} \\]" for number, formula in enumerate(formulas))

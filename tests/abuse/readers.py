@@ -46,8 +46,6 @@ def _other_codec(code: int, path: Path) -> None:
 
 
 class _Keys(KmsClient):
-    """Wraps keys by doing nothing."""
-
     def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
         return base64.b64encode(key_bytes)
 

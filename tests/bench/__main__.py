@@ -11,7 +11,6 @@ PARTS = {"chart": (16, 4), "chemistry": (4,), "figure_text": (4,), "formula": (2
 
 
 def main() -> None:
-    """The whole evaluation of each benchmark, of the loop that a user would write instead."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=100_000, help="size of the largest corpus")
     samples = parser.parse_args().samples

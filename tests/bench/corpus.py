@@ -28,8 +28,6 @@ FOLDER = Path(__file__).parents[2] / "out" / "bench"
 
 @dataclass(frozen=True)
 class Corpus:
-    """The two files of a corpus, and how many samples they hold."""
-
     count: int
     ground_truth: Path
     predictions: Path
@@ -99,7 +97,6 @@ def loop(corpus: Corpus) -> None:
 
 
 def evaluate(corpus: Corpus, processes: int) -> None:
-    """The whole evaluation, with intervals, samples and report."""
     show_log(verbose=False)
     with tempfile.TemporaryDirectory() as output:
         inputs = [f"--ground-truth={corpus.ground_truth}", f"--predictions={corpus.predictions}"]

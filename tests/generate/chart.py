@@ -153,7 +153,6 @@ def _misread(rng: random.Random, text: str, error: float) -> str:
 
 
 def _blocks(rng: random.Random, blocks: list[Json], error: float) -> list[Json]:
-    """Returns the text blocks with misread, missed, doubled, split and merged ones."""
     read: list[Json] = []
     for each in _shaken(rng, blocks, error, _moved, 2 * error):
         words = each["text"].split(" ")

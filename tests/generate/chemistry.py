@@ -102,7 +102,6 @@ def ring(rng: random.Random) -> Drawing:
 
 
 def fused(rng: random.Random) -> Drawing:
-    """Two rings with a common side, and a group."""
     drawing = Drawing()
     atoms = drawing.ring(drawing.atom("", 0, 0), 6, -30.0, "-", False)
     side, sides = rng.randrange(1, 5), rng.choice((5, 6))
@@ -215,7 +214,6 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
 
 
 def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
-    """A copy with one changed atom, bond or connection."""
     copy = replace(drawing, texts=[*drawing.texts], places=[*drawing.places], bonds=[*drawing.bonds])
     if error == "atom":
         copy.texts[rng.randrange(len(copy.texts))] += "P"

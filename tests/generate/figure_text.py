@@ -51,7 +51,6 @@ def _region(draw: random.Random, number: int) -> Record:
 
 
 def turned(box: list[float], degrees: float) -> list[tuple[float, float]]:
-    """Returns the corners of a box that is turned about its centre."""
     x1, y1, x2, y2 = box
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
