@@ -56,8 +56,8 @@ def _elements() -> Iterator[tuple[str, str, Sides]]:
     yield "Vertical box", "boxplots", [plots, plots[::-1]]
     lines = [[{"x": x, "y": x * row + 1} for x in range(10)] for row in range(200)]
     yield "Line", "lines", [lines, lines[::-1]]
-    for part, empty in (("scatter points", []), ("boxplots", {})):
-        yield "Scatter", part, [[empty] * 5_000_000] * 2
+    yield "Scatter", "scatter points", [[[]] * 5_000_000] * 2
+    yield "Scatter", "boxplots", [[{}] * 5_000_000] * 2
 
 
 def _series() -> Iterator[tuple[str, str, Sides]]:

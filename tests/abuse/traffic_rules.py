@@ -12,14 +12,13 @@ Rules = list[dict[str, Any]]
 def cases() -> Iterator[Case]:
     # Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.
     colliding = [(2**61 - 1) * k for k in range(1, 33_001)]
-    long = ["x" * 300_000 + str(n) for n in range(50)]
     name = "x" * 5_000_000
     alike: list[tuple[str, Rules]] = [
         ("integers with one hash in lists", _listed(colliding, 1000)),
         ("integers with one hash as centerlines", [{"centerlines": colliding[:9_000]}]),
         ("one rule of 64 x 999 values with 10,000 centerlines", [_wide(0, 999, 10_000)]),
         ("500 rules that differ in one property", [_wide(n, 1, 20) for n in range(500)]),
-        ("long texts", [{"properties": {str(n): long[n] for n in range(50)}, "centerlines": ["1"]}]),
+        ("long texts", [{"properties": {str(n): "x" * 300_000 + str(n) for n in range(50)}, "centerlines": ["1"]}]),
         ("one long text in 10,000 edges", [{"properties": {"a": name}, "centerlines": list(range(10_000))}]),
         ("integers of 4,300 digits", [{"properties": {str(n): [10**4299 + n] * 60 for n in range(60)}}]),
         ("16 MB of empty objects", [{"properties": {str(n): [{}] * 100_000 for n in range(55)}}]),
@@ -28,12 +27,11 @@ def cases() -> Iterator[Case]:
     ]
     never, again = ([_wide(n + side, 20, 20) for n in range(500)] for side in (0, 1000))
     plain: Rules = [{"properties": {"a": 1}, "centerlines": ["1"]}]
-    unknown = [{"matches": name, "centerlines": list(range(5_000))}] * 2
     few, many = ([_shares(n, side) for n in range(500)[::step]] for side, step in ((1, 1), (2, -1)))
     pairs: list[tuple[str, Rules, Rules]] = [
         ("integers with one hash in the prediction alone", plain, _listed(colliding, 1000)),
         ("500 rules that never agree", never, again),
-        ("a long name of no rule in 10,000 edges", plain, unknown),
+        ("a long name of no rule in 10,000 edges", plain, [{"matches": name, "centerlines": list(range(5_000))}] * 2),
         ("a million predicted rules without anything", [], [{}] * 1_000_000),
         ("the costliest assignment", few, many),
     ]

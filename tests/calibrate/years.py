@@ -53,7 +53,7 @@ UNCHANGED = np.zeros(NIGHTS)
 HARMLESS: dict[str, FloatArray] = {
     "unchanged": UNCHANGED,
     "drift": MARGIN * np.arange(NIGHTS) / (NIGHTS - 1),
-    "step": MARGIN * (np.arange(NIGHTS) >= NIGHTS // 2),
+    "step": np.where(np.arange(NIGHTS) < NIGHTS // 2, 0.0, MARGIN),
 }
 """How much a system has lost on each night, in standard errors [NIGHTS]: never more than the margin."""
 

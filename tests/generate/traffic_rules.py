@@ -16,13 +16,12 @@ VALUES: dict[str, list[Any]] = {
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
     chance = random.Random(f"{seed}:{index}")
-    sample_id = f"clip_{index:08d}"
     lanes = [str(10 * lane + chance.randrange(10)) for lane in range(1, chance.randint(2, 8))]
     rules = [_rule(chance, number, lanes) for number in range(chance.choice((0, 1, 1, 2, 2, 3, 4, 5)))]
     if len(rules) > 2 and chance.random() < 0.1:
         rules[1]["properties"] = rules[0]["properties"]
-    truth = {
-        "sample_id": sample_id,
+    truth: dict[str, Any] = {
+        "sample_id": f"clip_{index:08d}",
         "source": ("urban", "highway", "ramp")[index % 3],
         "tags": [tag for tag in ("night", "rain", "occluded") if chance.random() < 0.3],
         "rules": rules,
@@ -38,7 +37,7 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     if len(predicted) > 1 and chance.random() < 0.08:
         predicted[0]["matches"], predicted[1]["matches"] = predicted[1].get("matches"), predicted[0].get("matches")
     chance.shuffle(predicted)
-    return truth, {"sample_id": sample_id, "rules": predicted}
+    return truth, {"sample_id": truth["sample_id"], "rules": predicted}
 
 
 def _rule(chance: random.Random, number: int, lanes: list[str]) -> dict[str, Any]:
@@ -65,10 +64,5 @@ def _misread(chance: random.Random, rule: dict[str, Any], lanes: list[str]) -> d
         centerlines.append(chance.choice(lanes))
     elif error < 0.25:
         centerlines = [chance.choice(lanes) for _ in centerlines]
-    predicted = {"properties": properties, "centerlines": centerlines, "matches": rule["id"]}
-    error = chance.random()
-    if error < 0.06:
-        del predicted["matches"]
-    elif error < 0.08:
-        predicted["matches"] = "r99"
-    return predicted
+    predicted, error = {"properties": properties, "centerlines": centerlines}, chance.random()
+    return predicted if error < 0.06 else {**predicted, "matches": "r99" if error < 0.08 else rule["id"]}
