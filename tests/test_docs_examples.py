@@ -58,12 +58,6 @@ def blocks(path: Path) -> Iterator[str]:
             yield token.content
 
 
-def records(page: str) -> Iterator[dict[str, Any]]:
-    for block in blocks(BENCHMARKS / f"{page}.md"):
-        for text in re.split(r'(?=\{"sample_id")', block)[1:]:
-            yield json.JSONDecoder().raw_decode(text)[0]
-
-
 def keys_within(value: Any, path: str = "") -> set[str]:
     """Returns the paths of all keys within a value that hold something."""
     if isinstance(value, (list, tuple)):
@@ -75,7 +69,8 @@ def keys_within(value: Any, path: str = "") -> set[str]:
 @pytest.mark.parametrize("page", sorted(path.stem for path in BENCHMARKS.glob("*.md")))
 def test_the_records_of_a_benchmark_are_read_to_the_last_key_and_can_be_scored(page: str) -> None:
     benchmark = make_benchmark("formula" if page == "formula_documents" else page)
-    shown = list(records(page))
+    texts = (text for block in blocks(BENCHMARKS / f"{page}.md") for text in re.split(r'(?=\{"sample_id")', block)[1:])
+    shown = [json.JSONDecoder().raw_decode(text)[0] for text in texts]
     assert shown
     for record in shown:
         read = []
