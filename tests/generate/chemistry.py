@@ -242,9 +242,8 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     if error == "none":
         return truth, None
     chosen = rng.randrange(len(drawings))
-    if error in ("atom", "bond", "connection"):
-        drawings[chosen] = damaged(drawings[chosen], error, rng)
-    elif error == "missing":
+    drawings[chosen] = damaged(drawings[chosen], error, rng)
+    if error == "missing":
         del drawings[chosen]
     elif error == "extra":
         drawings.insert(chosen, molecule(rng))
