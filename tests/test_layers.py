@@ -1,8 +1,9 @@
-"""Layers depend downward only; errors of msgspec are named, requirements have a lowest version."""
+"""Layers depend downward only; errors of msgspec are named, requirements have a lowest version, patterns fit 3.10."""
 
 import ast
 import importlib.metadata
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,3 +92,17 @@ def test_every_requirement_names_its_lowest_version() -> None:
     declared = list(map(Requirement, importlib.metadata.requires("beamscore") or []))
     assert len(declared) > 30
     assert [each for each in declared if not re.search(r">=\d[\d.]*(,|$)", str(each.specifier))] == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="an older Python refuses such patterns itself")
+def test_no_pattern_needs_a_newer_python_than_the_oldest() -> None:
+    """Python 3.10 has no possessive quantifiers and no atomic groups."""
+    parser = importlib.import_module("re._parser")
+    paths = [path.relative_to(ROOT).with_suffix("") for path in CODE]
+    # These do something where they are imported.
+    names = [".".join(("beamscore", *path.parts)) for path in paths if not path.stem.endswith(("main__", "_worker"))]
+    modules = [importlib.import_module(name.removesuffix(".__init__")) for name in names]
+    patterns = {each for module in modules for each in vars(module).values() if isinstance(each, re.Pattern)}
+    assert len(patterns) > 50
+    newer = re.compile("POSSESSIVE|ATOMIC")
+    assert not [each.pattern for each in patterns if newer.search(repr(parser.parse(each.pattern, each.flags)))]
