@@ -170,7 +170,7 @@ class BoxPlotElement(Point, frozen=True, gc=False):
 
 
 class BoxPlot(Struct, Generic[LineT], frozen=True, gc=False):
-    """The five lines of a box plot: elements in the image, or the numbers that they show."""
+    """The five lines of a box plot: elements in the image, or the numbers that they show (BoxPlotSummary)."""
 
     first_quartile: LineT | None = None
     max: LineT | None = None
@@ -178,12 +178,16 @@ class BoxPlot(Struct, Generic[LineT], frozen=True, gc=False):
     median: LineT | None = None
     third_quartile: LineT | None = None
 
+
+BOX_PLOT_LINES = BoxPlot.__struct_fields__
+
+
+class BoxPlotSummary(BoxPlot[Scalar], frozen=True, gc=False):
+    """The numbers that the lines of a box plot show."""
+
     def __post_init__(self) -> None:
         """Sets the numbers in their plain form."""
         set_plain(self, *self.__struct_fields__)
-
-
-BOX_PLOT_LINES = BoxPlot.__struct_fields__
 
 
 @wrong_names(
@@ -234,7 +238,7 @@ class DataSeries(Struct, frozen=True):
     """A named data series: points, or the summary that a box plot shows."""
 
     name: Scalar = None
-    data: list[DataPoint] | BoxPlot[Scalar] | None = None
+    data: list[DataPoint] | BoxPlotSummary | None = None
 
     def __post_init__(self) -> None:
         """Sets the name in its plain form."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -25,14 +26,21 @@ def set_plain(record: Any, *fields: str) -> None:
 def plain(value: Any) -> Any:
     """Returns a value of JSON with whole floats as integers, and without members that are null.
 
-    In a column of floats Parquet has 7.0 for 7, and it has null for an absent member. Null in a list is kept.
+    In a column of floats Parquet has 7.0 for 7, and it has null for an absent member. Null in a list is kept. What is
+    plain already is returned as it is, as a copy of a large record would double its memory.
 
     >>> plain([7.0, -0.0, 1e16, 1e23, 7.5, None, {"a": None, "b": {"c": 1.0}}])
     [7, 0, 10000000000000000, 1e+23, 7.5, None, {'b': {'c': 1}}]
     """
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _TOO_LARGE else value
+    if not value or not isinstance(value, (dict, list)):
+        return value
     # Most values are plain, and a call takes longer than to see it.
     if isinstance(value, dict):
-        return {name: each if type(each) in _PLAIN else plain(each) for name, each in value.items() if each is not None}
-    return [each if type(each) in _PLAIN else plain(each) for each in value] if isinstance(value, list) else value
+        members = {
+            name: each if type(each) in _PLAIN else plain(each) for name, each in value.items() if each is not None
+        }
+        return value if len(members) == len(value) and all(map(is_, members.values(), value.values())) else members
+    items = [each if type(each) in _PLAIN else plain(each) for each in value]
+    return value if all(map(is_, items, value)) else items

@@ -65,7 +65,7 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "a0609894d1b11ec7",
+    "chart": "d3c029cd38c96c32",
     "chemistry": "8ddd9f610f289e81",
     "figure_text": "ee676f9848711b81",
     "formula": "9d49a159cb53d322",

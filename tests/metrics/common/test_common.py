@@ -1,7 +1,9 @@
 """What benchmarks share: assignments, boxes, the budget of a sample, drawings and texts."""
 
 import itertools
+import json
 import pickle
+import re
 import unicodedata
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +16,7 @@ from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, best_sum, numpy_sum
 from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area, spanned_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.common.plain import plain
 from beamscore.metrics.common.svg import Drawing, Style
 from beamscore.metrics.common.text import character_error_rate, normalized, unseen
 from tests.metrics.samples import SVG, best_sum as plain_best_sum, edit_distance
@@ -155,3 +158,24 @@ def test_marks_without_end_are_cut_into_pieces_of_30() -> None:
         pieces = normalized("a" + marks * count).split("\u034f")
         assert len(pieces) == 1 + len(marks) * count // 30
         assert all(len(unicodedata.normalize("NFD", piece)) <= 61 for piece in pieces)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.0, -0.0, 7.0, 7.5, 1e23]) | st.text(max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+)
+
+
+@given(JSON_VALUES)
+def test_the_plain_form_equals_the_value_and_is_not_copied_if_it_is_the_value(value: Any) -> None:
+    """A copy of each part of a record doubles the memory of a large one."""
+
+    def without_nulls(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: without_nulls(each) for name, each in part.items() if each is not None}
+        return list(map(without_nulls, part)) if isinstance(part, list) else part
+
+    found = plain(value)
+    assert found == without_nulls(value)
+    assert not re.search(r"\d\.0\b", json.dumps(found))
+    assert plain(found) is found
