@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -115,6 +116,17 @@ def digest(parts: Iterator[Any], digits: int = 9) -> str:
     """A hash of the parts as JSON; further digits of a number, which other versions of SciPy may change, are left."""
     rounded = (json.dumps(_rounded(part, digits), sort_keys=True, ensure_ascii=False) for part in parts)
     return hashlib.blake2b("\n".join(rounded).encode(), digest_size=8).hexdigest()
+
+
+def assert_pinned(found: Sequence[Any], expected: str, folder: Path, digits: int = 9) -> None:
+    """Asserts that the digest of the parts is as expected; a failure names a file in the folder with all parts.
+
+    Whoever changes them on purpose compares that file with the one of the commit before, and writes the new digest by
+    `python -m tests.digests FILE`.
+    """
+    path, known = folder / "found.txt", digest(iter(found), digits)
+    path.write_text("\n".join(map(str, found)), encoding="utf-8")
+    assert known == expected, f"assert {known!r} == {expected!r}, see {path}"
 
 
 def schema_without_words(kind: Any) -> Any:

@@ -1,6 +1,6 @@
 """Scores, drawings and declared metrics are those of the last release, and every benchmark draws by one contract.
 
-Whoever changes them writes the new digest here and a line in CHANGELOG.md. Of formulas, which TeX draws, it is what
+Whoever changes them adds a line to CHANGELOG.md. Of formulas, which TeX draws, it is what
 TeX is given.
 """
 
@@ -29,7 +29,7 @@ from beamscore.metrics.scoring import draw_pairs
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.paired import paired_differences, relative_excess, same_samples
 from tests.attacks.corpora import change_at, places
-from tests.metrics.samples import SVG, digest, schema_without_words
+from tests.metrics.samples import SVG, assert_pinned, schema_without_words
 from tests.metrics.statistics.samples import measured
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records, total
 
@@ -113,7 +113,7 @@ def another(value: Any, rng: random.Random) -> Any:
 
 
 @pytest.mark.parametrize(("name", "option"), SCORES)
-def test_scores(name: str, option: str) -> None:
+def test_scores(name: str, option: str, tmp_path: Path) -> None:
     key, _, text = option.partition("=")
     benchmark = make_benchmark(name, **({key: int(text) if text.isdecimal() else text} if key else {}))
     scores = benchmark.score([*pairs(name), *odd_pairs(name)])
@@ -121,11 +121,12 @@ def test_scores(name: str, option: str) -> None:
     rejected = [(each.side, each.message) for each in scores if isinstance(each, RejectedRecord)]
     sums = total(scores)
     of_all = [benchmark.values(sums), msgspec.to_builtins(benchmark.tables(sums)), rejected]
-    assert digest(chain(known, (benchmark.explain(each["details"]) for each in known), of_all)) == SCORES[name, option]
+    explained = [benchmark.explain(each["details"]) for each in known]
+    assert_pinned([*known, *explained, *of_all], SCORES[name, option], tmp_path)
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-def test_statistics(name: str) -> None:
+def test_statistics(name: str, tmp_path: Path) -> None:
     """Intervals of some of the samples, and differences from others."""
     benchmark, rng, found = make_benchmark(name), random.Random(name), list[Any]()
     scores = benchmark.score([*pairs(name), *odd_pairs(name)])
@@ -145,11 +146,11 @@ def test_statistics(name: str) -> None:
                 same_samples(benchmark, metric, before, after),
                 relative_excess(metric, before, after),
             ]
-    assert digest(iter(found), digits=6) == STATISTICS[name]
+    assert_pinned(found, STATISTICS[name], tmp_path, digits=6)
 
 
 @pytest.mark.parametrize("protocol", FORMULAS)
-def test_formulas(protocol: str) -> None:
+def test_formulas(protocol: str, tmp_path: Path) -> None:
     """The formulas of documents, their tokens, and what TeX is given."""
 
     def read(latex: str) -> Any:
@@ -164,26 +165,26 @@ def test_formulas(protocol: str) -> None:
         pages = [document] if isinstance(document, str) else document
         inside = [each for page in pages for each in document_formulas(page, dialect, Budget(10**9))]
         found += [inside, *(read(each.latex) for each in inside), read(getattr(side, "latex", None) or "")]
-    assert digest(iter(found)) == FORMULAS[protocol]
+    assert_pinned(found, FORMULAS[protocol], tmp_path)
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_drawings(name: str) -> None:
+def test_drawings(name: str, tmp_path: Path) -> None:
     """With and without a prediction, and over the real picture."""
     drawn = [
         DrawnPair("", pair.truth, *more)
         for pair in (*pairs(name), *odd_pairs(name))
         for more in ((pair.prediction,), (None,), (pair.prediction, None, (800, 600)))
     ]
-    assert digest(map(str, draw_pairs(make_benchmark(name), drawn))) == DRAWINGS[name]
+    assert_pinned([*map(str, draw_pairs(make_benchmark(name), drawn))], DRAWINGS[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_declared_metrics_options_and_records(name: str) -> None:
+def test_declared_metrics_options_and_records(name: str, tmp_path: Path) -> None:
     kind = benchmark_class(name)
     specs = ({**asdict(spec), "meaning": ""} for spec in (*kind.metrics, *kind.sample_metrics))
     types = (kind.options_type, kind.truth_type, kind.prediction_type)
-    assert digest(chain(specs, map(schema_without_words, types))) == DECLARED[name]
+    assert_pinned([*specs, *map(schema_without_words, types)], DECLARED[name], tmp_path)
 
 
 JUDGEMENTS = (MATCHED, MISSED, EXTRA, WRONG)

@@ -1,7 +1,4 @@
-"""Scores and drawings of random lines are those of the last release, each against one that differs at few places.
-
-Whoever changes them on purpose writes the new digests here; the failure names a file with all of them.
-"""
+"""Scores and drawings of random lines are those of the last release, each against one that differs at few places."""
 
 import random
 from pathlib import Path
@@ -13,7 +10,7 @@ import pytest
 from beamscore.metrics.benchmark import DrawnPair, Pair, SampleScore
 from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.chemistry.ssml import BOND_TYPES
-from tests.metrics.samples import digest
+from tests.metrics.samples import assert_pinned
 from tests.metrics.test_sample_corpora import another
 from tests.plain_loop import make_benchmark
 
@@ -83,6 +80,4 @@ def test_scores_and_drawings(options: dict[str, Any], expected: str, tmp_path: P
     scores = benchmark.score([Pair("", *each) for each in samples])
     told = [msgspec.to_builtins(each) if isinstance(each, SampleScore) else str(each) for each in scores]
     drawn = map(str, benchmark.draw_batch([DrawnPair("", *each) for each in samples]))
-    found = [*zip(texts, told, drawn, strict=True)]
-    (tmp_path / "scored.txt").write_text("\n".join(map(str, found)))
-    assert digest(iter(found)) == expected, f"see {tmp_path}/scored.txt"
+    assert_pinned([*zip(texts, told, drawn, strict=True)], expected, tmp_path)

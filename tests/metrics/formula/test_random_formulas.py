@@ -1,7 +1,6 @@
 """What random formulas become is what the last release made of them: their tokens, and what TeX is given.
 
-Whoever changes it, or the commands that are known, writes the new digests here; a failure names a file with all that
-was made.
+The draws change with the commands that are known.
 """
 
 import random
@@ -24,7 +23,7 @@ from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.metrics.formula.render.test_boxes import ink, typeset
 from tests.metrics.formula.samples import benchmark_with, documents, pair
-from tests.metrics.samples import digest
+from tests.metrics.samples import assert_pinned
 from tests.metrics.test_sample_corpora import another
 from tests.plain_loop import total
 
@@ -84,15 +83,10 @@ def made(latex: str, released: bool) -> list[Any]:
     return parts
 
 
-def assert_made(found: list[Any], expected: str, folder: Path) -> None:
-    (folder / "made.txt").write_text("\n".join(map(str, found)))
-    assert digest(iter(found)) == expected, f"see {folder}/made.txt"
-
-
 @pytest.mark.parametrize("protocol", MADE)
 def test_tokens_and_what_tex_is_given(protocol: str, tmp_path: Path) -> None:
     rng = random.Random(0)
-    assert_made([made(formula(rng, 3), protocol == "released") for _ in range(1500)], MADE[protocol], tmp_path)
+    assert_pinned([made(formula(rng, 3), protocol == "released") for _ in range(1500)], MADE[protocol], tmp_path)
 
 
 class WithoutTex(Typesetter):
@@ -141,4 +135,4 @@ def test_scores_and_drawings(options: dict[str, Any], expected: str, tmp_path: P
     # The bytes of a picture are those of a version of zlib.
     svg = [re.sub('base64,[^"]*', "", str(each)) for each in drawn]
     found = [msgspec.to_builtins(each) if isinstance(each, SampleScore) else str(each) for each in scores]
-    assert_made([*found, benchmark.values(total(scores)), *svg], expected, tmp_path)
+    assert_pinned([*found, benchmark.values(total(scores)), *svg], expected, tmp_path)

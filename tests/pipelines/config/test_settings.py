@@ -18,7 +18,7 @@ from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns
 from beamscore.transforms.slice_labels import sample_slices
 from tests.attacks.corpora import VALUES, change_at, places
-from tests.metrics.samples import digest, schema_without_words
+from tests.metrics.samples import assert_pinned, schema_without_words
 from tests.toy import ToyBenchmark
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
@@ -203,9 +203,9 @@ def test_a_shipped_configuration_spells_out_the_defaults(path: Path) -> None:
         assert spelled >= {field.encode_name for field in msgspec.structs.fields(options)}
 
 
-def test_the_keys_of_a_configuration_have_the_kinds_and_bounds_of_this_schema() -> None:
+def test_the_keys_of_a_configuration_have_the_kinds_and_bounds_of_this_schema(tmp_path: Path) -> None:
     """And no others: docs/reference/configuration.md has their defaults."""
-    assert digest(iter([schema_without_words(settings.Settings)])) == "e90b827e89fe1027"
+    assert_pinned([schema_without_words(settings.Settings)], "e90b827e89fe1027", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -269,8 +269,7 @@ RICH: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_what_is_said_of_a_value_changed_at_random_is_what_the_last_release_said() -> None:
-    """Whoever changes it writes the new digest here."""
+def test_what_is_said_of_a_value_changed_at_random_is_what_the_last_release_said(tmp_path: Path) -> None:
     rng, found = random.Random(0), list[Any]()
 
     def another(value: Any) -> Any:
@@ -286,4 +285,4 @@ def test_what_is_said_of_a_value_changed_at_random_is_what_the_last_release_said
             found.append(settings.check(document[""], "test").resolved())
         except UsageError as error:
             found.append(str(error))
-    assert digest(iter(found)) == "6befabf42b7f5b24"
+    assert_pinned(found, "6befabf42b7f5b24", tmp_path)

@@ -1,7 +1,4 @@
-"""What is said of random gates, of random nights and of damaged runs is what the last release said.
-
-Whoever changes it on purpose writes the new digests here; the failure names a file with all that was said.
-"""
+"""What is said of random gates, of random nights and of damaged runs is what the last release said."""
 
 import json
 import random
@@ -19,7 +16,7 @@ from beamscore.pipelines.runs.gates import gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
 from tests.attacks.corpora import VALUES, change_at, places
 from tests.finished_runs import finished, row, write
-from tests.metrics.samples import digest
+from tests.metrics.samples import assert_pinned
 from tests.page.corpora import plain
 from tests.pipelines.runs import test_history
 from tests.runs import command, evaluate_records
@@ -104,11 +101,6 @@ def random_histories(rng: random.Random) -> Iterator[Any]:
     yield [str(each) for each in found.changes]
 
 
-def assert_said(said: list[Any], expected: str, folder: Path) -> None:
-    (folder / "said.txt").write_text("\n".join(map(str, said)))
-    assert digest(iter(said), digits=6) == expected, f"see {folder}/said.txt"
-
-
 DOCUMENTS = ("summary.json", "sums.json", "run.json")
 COMMANDS = ("gate RUN --set=gates.exact_match.minimum=0.5", "export RUN --to=model-index", "gate OTHER --baseline=RUN")
 
@@ -143,7 +135,7 @@ def test_what_is_said(
     what: Callable[[random.Random], Iterator[Any]], times: int, expected: str, tmp_path: Path
 ) -> None:
     rng = random.Random(0)
-    assert_said([each for _ in range(times) for each in what(rng)], expected, tmp_path)
+    assert_pinned([each for _ in range(times) for each in what(rng)], expected, tmp_path, digits=6)
 
 
 def test_what_is_said_of_damaged_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,4 +150,6 @@ def test_what_is_said_of_damaged_runs(tmp_path: Path, monkeypatch: pytest.Monkey
         (files,) = (run.output / ".runs").iterdir()
         files.rename(name)
     rng = random.Random(0)
-    assert_said([each for _ in range(250) for each in random_damage(rng, Path("run"))], "67f409669e98a3de", tmp_path)
+    assert_pinned(
+        [each for _ in range(250) for each in random_damage(rng, Path("run"))], "67f409669e98a3de", tmp_path, digits=6
+    )
