@@ -14,7 +14,9 @@ import msgspec
 import pytest
 
 from beamscore.metrics.benchmark import DrawnPair, SampleScore
+from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.benchmark import SamplePair
+from beamscore.metrics.formula.documents.dialects import document_formulas
 from beamscore.metrics.formula.latex import commands
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.parser import Unparsable, clean_formula, normal_tokens
@@ -89,6 +91,44 @@ def test_tokens_and_what_tex_is_given(protocol: str, tmp_path: Path) -> None:
     assert_pinned([made(formula(rng, 3), protocol == "released") for _ in range(1500)], MADE[protocol], tmp_path)
 
 
+PROSE = [
+    "Words.", "\n", "\n\n", "\f", " ", "    ", "% a", "\\%", "\\$5", "\\verb|$$|", "> ", "- ", "| a | b |\n|--|--|\n",
+    "\r\n",
+]  # fmt: skip
+PROSE += [
+    "```\n", "```latex\n", "``` math", "~~~\n", "~~~ text\n", "~~~", "`$$`", "$", "$$", "\\(", "\\)", "\\[", "\\]",
+    "<pre>",
+]  # fmt: skip
+PROSE += [
+    "\\iffalse ", "\\fi ", "\\begin{comment}\n", "\\end{comment}\n", "\\begin{verbatim}", "\\end{verbatim}", "\\par ",
+]  # fmt: skip
+PROSE += [
+    "\\newcommand{\\mine}[1]{(#1)}", "\\def\\be{\\begin{equation}}", "\\def\\ee{\\end{equation}}", "\\let\\ee\\fi",
+    "\\mine{x}",
+]  # fmt: skip
+DISPLAYS = [
+    "$$%s$$", "\\[%s\\]", "$%s$", "\\begin{equation}%s\\end{equation}", "\\begin{align*}%s&=1\\\\2\\end{align*}",
+    "\\be %s\\ee ",
+]  # fmt: skip
+DISPLAYS += [
+    "```latex\n%s\n```\n", "\\begin{equation}\\label{a}%s\\tag{1}\\end{equation}", "\n$$\n%s\n$$\n",
+    "\\begin{gather}%s\\end{gather}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    [("latex", "bf088e52ac38aae0"), ("mathpix", "96b1bb2cf7e2da69"), ("gpt4o", "7f5ddf699debbb58")],
+)
+def test_formulas_of_documents(dialect: str, expected: str, tmp_path: Path) -> None:
+    rng, found = random.Random(dialect), list[Any]()
+    for _ in range(600):
+        parts = [rng.choice(DISPLAYS) % formula(rng, 1) if rng.random() < 0.5 else rng.choice(PROSE) for _ in range(8)]
+        text = "".join(parts)
+        found.append([text, *document_formulas(text, dialect, Budget(10**9))])
+    assert_pinned(found, expected, tmp_path)
+
+
 class WithoutTex(Typesetter):
     """Lays the tokens of a formula side by side, each a little off its place; some have no ink, some formulas fail."""
 
@@ -109,12 +149,15 @@ class WithoutTex(Typesetter):
         return typeset(*inks, width=2000)
 
 
+FENCES = ("```latex\n%s\n```", "```%s```", "~~~\n%s\n~~~", "~~~ tex\n%s\n~~~", "~~~~\n%s\n~~~", "~~~ a b\n%s\n~~~")
+
+
 def sample(rng: random.Random) -> SamplePair:
     """Returns a formula, or a document with up to four, and a prediction that often differs in few characters."""
     truths = [formula(rng, 2) for _ in range(rng.choice([1, 1, 1, 2, 4]))]
     predicted = [rng.choice([each, another(each, rng), another(each, rng), formula(rng, 1)]) for each in truths]
     if len(truths) == 1:
-        return pair(truths[0], rng.choice([*predicted * 9, None]))
+        return pair(truths[0], rng.choice([*(each % predicted[0] for each in FENCES), *predicted * 9, None]))
     pages = ["Words\n".join(f"$$ {each} $$\n" for each in side) for side in (truths, predicted)]
     return documents(pages[0], rng.choice([*pages[1:] * 9, None]), rng.choice(["latex", "mathpix", "gpt4o"]))
 
@@ -122,9 +165,9 @@ def sample(rng: random.Random) -> SamplePair:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"images": True}, "e4ca84a3e72fc2be"),
-        ({"protocol": "released", "max_tokens": 9}, "496e443ac8616310"),
-        ({"images": True, "max_characters": 60, "max_formulas": 3, "max_steps": 20_000}, "bbb847f92519e699"),
+        ({"images": True}, "14d98b53023c0c94"),
+        ({"protocol": "released", "max_tokens": 9}, "cf91c9604f01ec8d"),
+        ({"images": True, "max_characters": 60, "max_formulas": 3, "max_steps": 20_000}, "1099de4ee5012744"),
     ],
 )
 def test_scores_and_drawings(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
