@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from beamscore.pipelines.api.scorer import core_of
-from beamscore.pipelines.config.settings import check
+from beamscore.pipelines.config.settings import Configuration, check
 from beamscore.pipelines.runs.documents import STATUSES, Fingerprint, coverage_document
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.scored import ScoredSample
-from beamscore.transforms.totals import PartialSums, SliceKey, slice_results
+from beamscore.transforms.totals import ComputedSlice, PartialSums, SliceKey, slice_results
 
 SYSTEM = "predictions"
 
@@ -51,32 +50,42 @@ def finished(
     """Returns a run of which these are the rows; fingerprint, predictions: those of the records of each slice."""
     config = {"benchmark": "toy", "slices": ["kind"], "bootstrap": {"replicates": 50}, **(settings or {})}
     configuration = check(config, "test")
-    names = tuple(dict.fromkeys(each["system"] for each in rows))
-    core, columns = core_of(configuration, names), configuration.columns()
-    sums = PartialSums(core)
-    for each in rows:
-        labels = core.scoring.slicing.of([json.loads(each[f"slice.{name}"]) for name in columns])
-        coverage = {f"{side}.{each['status']}": 1 for side in STATUSES}
-        known = each["sample_id"], names.index(each["system"]), each["status"], each["prediction_status"], each["unit"]
-        statistics = json.loads(each["statistics"] or "null")
-        sums.add_samples([ScoredSample(*known, coverage, labels, statistics=statistics)])
-    totals, clustered = dict(sums.flush()), configuration.settings.cluster is not None
-    slices, coverages = {}, {}
-    for number, name in enumerate(names):
-        own = [(key, each) for key, each in totals.items() if key.system == number]
-        corpus = totals[SliceKey(number)].sums.sums()
-        parts = slice_results(configuration.benchmark, core.confidence, own, corpus, clustered, core.scoring.missing)
-        slices[name] = {each.key.label: each for each in parts}
-        read = dict.fromkeys((f"{side}.read" for side in STATUSES), sum(each["system"] == name for each in rows))
-        coverages[name] = coverage_document({**slices[name][""].coverage, **read})
+    slices, coverages = results(configuration, rows), {}
+    for name, by_label in slices.items():
+        read = sum(each["system"] == name for each in rows)
+        coverages[name] = coverage_document({**by_label[""].coverage, **{f"{side}.read": read for side in STATUSES}})
     run = Run.finalized(configuration, slices, coverages, {}, [], [])
-    marked = partial(msgspec.structs.replace, fingerprint=fingerprint, predictions_fingerprint=predictions)
+
+    def known(part: Any) -> Any:
+        return msgspec.structs.replace(part, fingerprint=fingerprint, predictions_fingerprint=predictions)
+
     systems = {
-        name: marked(each, slices={label: marked(part) for label, part in each.slices.items()})
+        name: msgspec.structs.replace(known(each), slices={label: known(part) for label, part in each.slices.items()})
         for name, each in run.systems.items()
     }
     found = run.changed(systems=systems, fingerprint=Fingerprint(len(rows), fingerprint or ""))
     found.sums = msgspec.structs.replace(run.sums, fingerprint=found.summary.fingerprint)
+    return found
+
+
+def results(configuration: Configuration, rows: Sequence[Row]) -> dict[str, dict[str, ComputedSlice]]:
+    """Returns the results of these rows, as the pipeline has them, by system and by the label of the slice."""
+    names = tuple(dict.fromkeys(each["system"] for each in rows))
+    core, columns = core_of(configuration, names), configuration.columns()
+    partial = PartialSums(core)
+    for each in rows:
+        slices = core.scoring.slicing.of([json.loads(each[f"slice.{name}"]) for name in columns])
+        coverage = {f"{side}.{each['status']}": 1 for side in STATUSES}
+        known = each["sample_id"], names.index(each["system"]), each["status"], each["prediction_status"], each["unit"]
+        statistics = json.loads(each["statistics"] or "null")
+        partial.add_samples([ScoredSample(*known, coverage, slices, statistics=statistics)])
+    totals, clustered = dict(partial.flush()), configuration.settings.cluster is not None
+    found = {}
+    for number, name in enumerate(names):
+        own = [(key, each) for key, each in totals.items() if key.system == number]
+        corpus = totals[SliceKey(number)].sums.sums()
+        parts = slice_results(configuration.benchmark, core.confidence, own, corpus, clustered, core.scoring.missing)
+        found[name] = {each.key.label: each for each in parts}
     return found
 
 
@@ -91,8 +100,8 @@ def write_run(folder: Path, rows: Sequence[Row], settings: Settings = None, file
     table = pa.Table.from_pylist(list(rows), schema)
     step = -(-len(rows) // files)
     for number in range(files):
-        part = table.slice(number * step, step)
-        pq.write_table(part, folder / "samples" / f"samples-{number}.parquet", row_group_size=1000)
+        path = folder / "samples" / f"samples-{number}.parquet"
+        pq.write_table(table.slice(number * step, step), path, row_group_size=1000)
     write(folder / "sums.json", run.sums.document())
     write(folder / "summary.json", run.summary.document())
     write(folder / "report.md", {})

@@ -20,6 +20,7 @@ def make_benchmark(name: str, **options: Any) -> AnyBenchmark:
 
 @contextlib.contextmanager
 def ready(benchmark: AnyBenchmark) -> Iterator[AnyBenchmark]:
+    """Sets a benchmark up, and takes it down at the end."""
     benchmark.setup()
     try:
         yield benchmark
@@ -31,7 +32,9 @@ def read_records(path: Path) -> dict[str, bytes]:
     return {json.loads(line)["sample_id"]: line for line in path.read_bytes().splitlines() if line.strip()}
 
 
-def decoded_pairs(benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]) -> list[Any]:
+def decoded_pairs(
+    benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
+) -> list[Pair[Any, Any]]:
     found = {name: msgspec.json.decode(text, type=benchmark.prediction_type) for name, text in predictions.items()}
     kind = benchmark.truth_type
     return [Pair(name, msgspec.json.decode(text, type=kind), found.get(name)) for name, text in truths.items()]
@@ -40,6 +43,7 @@ def decoded_pairs(benchmark: AnyBenchmark, truths: Mapping[str, bytes], predicti
 def score_records(
     benchmark: AnyBenchmark, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> dict[str, SampleScore | RejectedRecord]:
+    """Scores every ground truth with its prediction, as one batch."""
     with ready(benchmark):
         return dict(zip(truths, benchmark.score(decoded_pairs(benchmark, truths, predictions)), strict=True))
 

@@ -14,7 +14,6 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from beamscore.metrics import registry
 from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from beamscore.metrics.statistics.bootstrap import checked_statistics
@@ -79,11 +78,14 @@ def test_scores_and_values_are_as_declared(scored: Scored) -> None:
     for score in scored.scores:
         assert checked_statistics(score.statistics) == score.statistics
         msgspec.json.encode(score.details)
-    assert registry._problem(type(kind)) == ""
+    for specs in (kind.metrics, kind.sample_metrics):
+        assert len({spec.name for spec in specs}) == len(specs)
+        assert all(spec.meaning for spec in specs)
     for place in ("main", "rank"):
         places = sorted(getattr(spec, place) for spec in kind.metrics if getattr(spec, place) is not None)
         assert places == list(range(1, len(places) + 1))
         assert places
+    assert [spec.main for spec in kind.sample_metrics if spec.main is not None] == [1]
     assert set(kind.main_metrics()) | {spec.name for spec in kind.ranking_metrics()} <= set(scored.values)
     of_samples = {spec.name: spec for spec in kind.sample_metrics}
     measured = [(of_samples[name], value) for score in scored.scores for name, value in score.metrics.items()]

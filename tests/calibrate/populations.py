@@ -60,13 +60,15 @@ def summed(weights: FloatArray, statistics: Statistics) -> SumTable:
 def exact_match(level: float, rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws lines that are right with a chance of about `level`: Beta(3 level, 3 (1 - level)) by the difficulty."""
     chance = np.clip(betaincinv(3 * level, 3 * (1 - level), difficulty) + gain, 0, 1)
-    return {"samples": np.ones(len(difficulty)), "exact": (rng.random(len(difficulty)) < chance).astype(float)}
+    right = (rng.random(len(difficulty)) < chance).astype(float)
+    return {"samples": np.ones(len(difficulty)), "exact": right}
 
 
 def mean_cdm(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws CDM: most formulas are right, the others spread."""
     perfect = rng.random(len(difficulty)) < np.clip(1.2 - difficulty + gain, 0, 1)
-    return {"rendered": np.ones(len(difficulty)), "cdm": np.where(perfect, 1.0, rng.beta(4, 1.5, len(difficulty)))}
+    partial = rng.beta(4, 1.5, len(difficulty))
+    return {"rendered": np.ones(len(difficulty)), "cdm": np.where(perfect, 1.0, partial)}
 
 
 def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
@@ -90,7 +92,8 @@ def tokens(level: float, rng: np.random.Generator, difficulty: FloatArray, gain:
     """Draws lines of 5 to 60 tokens: right with a chance of `level`, else with some edits."""
     count = 5 + np.floor(55 * ((difficulty * 983) % 1))
     wrong = rng.random(len(difficulty)) > np.clip(1 - 2 * (1 - level) * difficulty + gain, 0, 1)
-    return {"tokens": count, "token_errors": wrong * (1.0 + rng.binomial(count.astype(int), 0.2))}
+    edits = np.where(wrong, 1 + rng.binomial(count.astype(int), 0.2), 0).astype(float)
+    return {"tokens": count, "token_errors": edits}
 
 
 def word_errors(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
@@ -117,6 +120,11 @@ def classes(weights: FloatArray, rng: np.random.Generator, difficulty: FloatArra
     return {f"task1.confusion[c{a}|c{b}]": ((true == a) & (predicted == b)).astype(float) for a, b in cells}
 
 
+def pages(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
+    """Draws pages whose documents are good or bad as wholes: the difficulty is that of the document."""
+    return mean_cdm(rng, 0.1 + 0.8 * difficulty, gain)
+
+
 def documents(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws documents that are good or bad as wholes: half have 4 pages or fewer, one of 100 has 46 or more."""
     count = np.maximum(1, np.round(np.exp(1.5 + ndtri((difficulty * 977) % 1))))
@@ -124,6 +132,8 @@ def documents(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> 
     return {"rendered": count, "cdm": perfect + (count - perfect) * rng.beta(4, 1.5, len(difficulty))}
 
 
+EVEN = np.ones(CLASSES)
+LONE = np.array([1.0] * 9 + [0.05])
 UNEVEN = np.array([30, 20, 14, 10, 8, 6, 5, 3, 2, 2], dtype=float)
 
 CASES = (
@@ -136,12 +146,11 @@ CASES = (
     Case("formula", "cdm", "", mean_cdm),
     Case("figure_text", "detection.f1", "", detection),
     Case("traffic_rules", "overall.f1", "", rules),
-    Case("chart", "task1.macro_f1", "ten even classes", partial(classes, np.ones(CLASSES))),
+    Case("chart", "task1.macro_f1", "ten even classes", partial(classes, EVEN)),
     Case("chart", "task1.macro_f1", "with rare classes", partial(classes, UNEVEN)),
-    Case("chart", "task1.macro_f1", "with a class of 0.6 %", partial(classes, np.array([1.0] * 9 + [0.05]))),
+    Case("chart", "task1.macro_f1", "with a class of 0.6 %", partial(classes, LONE)),
     Case("chart", "task1.recall[c3]", "a class of 10 %", partial(classes, UNEVEN)),
-    # Good or bad as wholes: the difficulty is that of the document.
-    Case("formula", "cdm", "documents of 8 pages", lambda rng, of, gain: mean_cdm(rng, 0.1 + 0.8 * of, gain), 8),
+    Case("formula", "cdm", "documents of 8 pages", pages, clusters=8),
     Case("formula", "cdm", "documents of uneven length", documents, clusters=1),
 )
 

@@ -47,7 +47,8 @@ class Shares(NamedTuple):
     """In which share of the pairs of corpora each method takes one system for better, or for good enough.
 
     plain: by the paired interval of SE alone. cautious: by the one that allows for losses that no unit has. swap: by
-    p <= 0.05 in the swap test, if enough units differ. verdict: by swap and cautious; in a family by the largest |t|.
+    p <= 0.05 in the swap test, if enough units differ. verdict: by swap and cautious; in a family of metrics and slices
+    by the largest |t|.
     """
 
     plain: float = 0.0
@@ -58,7 +59,8 @@ class Shares(NamedTuple):
 
 def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Shares:
     """Draws corpora and two systems for each, of which the second is better by `gain` in chance; counts the alarms."""
-    rng, found = np.random.default_rng([seed, 3]), []
+    rng = np.random.default_rng([seed, 3])
+    found = []
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
         weights = weights_of(Bootstrap(REPLICATES, start), units), weights_of(SwapWeights(SWAPS, start), units)
         found += [_alarmed(case, case.drawn(rng, units, 0.0, gain), *weights) for _ in range(CORPORA_PER_DRAW)]
@@ -79,10 +81,13 @@ def _alarmed(case: Case, drawn: list[Statistics], weights: FloatArray, swaps: Fl
     found = result.metrics.get(case.metric)
     if found is None or found.test is None or found.difference.error is None:
         return Shares()
-    both = found.difference.interval, found.difference.cautious
-    plain, cautious = (ends is not None and not ends[0] <= 0 <= ends[1] for ends in both)
+    plain, cautious = _excludes_zero(found.difference.interval), _excludes_zero(found.difference.cautious)
     swap = found.test.enough_units and found.test.p <= LEVEL
     return Shares(plain, cautious, swap, cautious and swap)
+
+
+def _excludes_zero(found: tuple[float, float] | None) -> bool:
+    return found is not None and not found[0] <= 0 <= found[1]
 
 
 def family_alarms(slices: int, metrics: int, units: int, better: int, gain: float, corpora: int, seed: int) -> Shares:
@@ -91,7 +96,8 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
     better: in how many slices the second system is better by `gain`. With 0 the shares are false alarms of any cell,
     else the mean share of the cells of those slices that are found. swap: by the p of a cell, without a correction.
     """
-    rng, size, found = np.random.default_rng([seed, 4]), units // slices, []
+    rng = np.random.default_rng([seed, 4])
+    found, size = [], units // slices
     for start in range(seed, seed + corpora):
         if (start - seed) % 50 == 0:
             swaps = weights_of(SwapWeights(SWAPS, start), size * slices)[1:]
@@ -121,7 +127,8 @@ def wrong_passes(units: int, loss: float, corpora: int, seed: int) -> Shares:
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
         changes = 0.0 - (rng.random((units, CORPORA_PER_DRAW)) < loss)
         weights = weights_of(Bootstrap(REPLICATES, start), units)
-        for difference, *replicates in (weights @ changes / weights.sum(axis=1, keepdims=True)).T.tolist():
+        means = (weights @ changes) / weights.sum(axis=1, keepdims=True)
+        for difference, *replicates in means.T.tolist():
             error = float(np.std(replicates))
             errors = error, widened_error(error, units, 1.0, None)
             ends = [paired_interval(difference, each, units, CONFIDENCE, 1.0) for each in errors]

@@ -1,1 +1,1 @@
-"""Generated samples: `sample(index, seed)` of each module depends on nothing else; a system may give no prediction."""
+"""Generated samples: `sample(index, seed)` of each module depends on nothing else, so that corpora grow in parallel."""

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from string import ascii_lowercase, digits
 from typing import Any
 
 Json = dict[str, Any]
@@ -13,6 +12,7 @@ WORDS = ("Rainfall", "Harvest", "Output", "Visits", "Index", "Cost", "Growth", "
 PLACES = ("North", "South", "East", "West", "Coast", "Hills", "Valley", "Island", "Harbour", "Plain")
 SUMMARY = ("min", "first_quartile", "median", "third_quartile", "max")
 ROLES = ("chart_title", "axis_title", "tick_label", "legend_label", "legend_title")
+ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 "
 
 
 def output(**fields: Any) -> Json:
@@ -32,29 +32,10 @@ def tick(key: Any, x: float, y: float) -> Json:
 
 
 def sample(index: int, seed: int) -> tuple[Json, Json | None]:
+    """Returns the ground truth and the prediction of one chart; one chart in forty has no prediction."""
     rng = random.Random(f"{seed}:{index}")
     truth = _truth(rng, index)
-    if rng.random() < 0.025:
-        return truth, None
-    # From 0, perfect, to 1.
-    error = rng.random() ** 2
-    true = [truth[f"task{number}"]["output"] for number in range(1, 7)]
-    said = rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else true[0]["chart_type"]
-    prediction = {"sample_id": truth["sample_id"], "task1": output(chart_type=said)}
-    if true[0]["chart_type"] in ("Pie", "Donut"):
-        return truth, prediction
-    prediction["task2"] = output(text_blocks=_blocks(rng, true[1]["text_blocks"], error))
-    prediction["task3"] = output(text_roles=_roles(rng, true[2]["text_roles"], error))
-    axes = {name: _shaken(rng, ticks, error, _moved, 2 * error) for name, ticks in true[3]["axes"].items()}
-    prediction["task4"] = output(axes=axes)
-    prediction["task5"] = output(legend_pairs=_shaken(rng, true[4]["legend_pairs"], error, _moved, 2 * error))
-    elements = {name: _shaken(rng, group, error, _moved) for name, group in true[5]["visual elements"].items()}
-    series, again = (_shaken(rng, true[5]["data series"], each, _shaken_series) for each in (error / 2, error))
-    prediction["task6"] = output(**{"visual elements": elements, "data series": series})
-    prediction["task7"] = output(**{"data series": again})
-    if rng.random() < error / 4:
-        del prediction[rng.choice(("task2", "task3", "task4", "task5", "task6", "task7"))]
-    return truth, prediction
+    return truth, None if rng.random() < 0.025 else _prediction(rng, truth, rng.random() ** 2)
 
 
 def _truth(rng: random.Random, index: int) -> Json:
@@ -69,7 +50,8 @@ def _truth(rng: random.Random, index: int) -> Json:
     if chart_type in ("Pie", "Donut"):
         return truth | {f"task{number}": output() for number in range(2, 7)}
     names = rng.sample(PLACES, rng.randint(1, 3)) if rng.random() < 0.8 else [""]
-    categories = rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else ["2015", "2016", "2017", "2018"]
+    years = [str(year) for year in range(2015, 2019)]
+    categories = rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else years
     texts = [("chart_title", " ".join(rng.sample(WORDS, 2)), 300, 10)]
     texts += [("axis_title", rng.choice(WORDS), 300, 455), ("axis_title", rng.choice(WORDS), 5, 200)]
     x_ticks = [("tick_label", text, 100 + 110 * place, 430) for place, text in enumerate(categories)]
@@ -79,14 +61,16 @@ def _truth(rng: random.Random, index: int) -> Json:
     blocks = [block(key, text, x, y, 8 * len(text), 14) for key, (_, text, x, y) in enumerate(texts)]
     truth["task2"] = output(text_blocks=blocks)
     truth["task3"] = output(text_roles=[{"id": key, "role": text[0]} for key, text in enumerate(texts)])
-    first_y, first_legend = 3 + len(x_ticks), 8 + len(x_ticks)
+    first_y = 3 + len(x_ticks)
+    first_legend = first_y + len(y_ticks)
     x_axis = [tick(3 + place, each[2] + 10, 420) for place, each in enumerate(x_ticks)]
     y_axis = [tick(first_y + place, 80, each[3] + 5) for place, each in enumerate(y_ticks)]
     truth["task4"] = output(_plot_bb=box(80, 40, 540, 380), axes={"x-axis": x_axis, "y-axis": y_axis})
     height = 0 if chart_type == "Line" else 10
     pairs = [{"id": first_legend + place, "bb": box(510, y, 24, height)} for place, (*_, y) in enumerate(legend)]
     truth["task5"] = output(legend_pairs=pairs)
-    return {**truth, "task6": _data(rng, chart_type, names, categories)}
+    truth["task6"] = _data(rng, chart_type, names, categories)
+    return truth
 
 
 def _data(rng: random.Random, chart_type: str, names: list[str], categories: list[str]) -> Json:
@@ -95,10 +79,9 @@ def _data(rng: random.Random, chart_type: str, names: list[str], categories: lis
     for place, name in enumerate(names):
         data: Any
         if "box" in chart_type:
-            data = dict(zip(SUMMARY, sorted(round(rng.uniform(5, 95), 2) for _ in SUMMARY), strict=True))
-            x = 120 + 100 * place
-            plot = {part: {"x": x, "y": _row(y), "_bb": box(x - 30, _row(y), 60, 0)} for part, y in data.items()}
-            elements["boxplots"].append(plot)
+            values = sorted(round(rng.uniform(5, 95), 2) for _ in SUMMARY)
+            data = dict(zip(SUMMARY, values, strict=True))
+            elements["boxplots"].append({part: _line(120 + 100 * place, _row(data[part])) for part in SUMMARY})
         elif chart_type == "Scatter":
             points = [(round(rng.uniform(0, 100), 2), round(rng.uniform(0, 100), 2)) for _ in range(rng.randint(4, 12))]
             data = [{"x": x, "y": y} for x, y in points]
@@ -109,11 +92,7 @@ def _data(rng: random.Random, chart_type: str, names: list[str], categories: lis
             if chart_type == "Line":
                 elements["lines"].append([{"x": 110 + 110 * i, "y": _row(y)} for i, y in enumerate(heights)])
             else:
-                bars = [(90 + 110 * i + 30 * place, round(3.8 * y)) for i, y in enumerate(heights)]
-                if "vertical" in chart_type:
-                    elements["bars"] += [box(x, 420 - length, 28, length) for x, length in bars]
-                else:
-                    elements["bars"] += [box(80, y, length, 28) for y, length in bars]
+                elements["bars"] += [_bar(chart_type, place, i, round(3.8 * y)) for i, y in enumerate(heights)]
         series.append({"name": name, "data": data})
     return output(**{"data series": series, "visual elements": elements})
 
@@ -122,13 +101,49 @@ def _row(value: float) -> int:
     return round(420 - 3.8 * value)
 
 
-def _shaken(rng: random.Random, items: list[Any], error: float, shake: Callable[..., Any], by: float = 0) -> list[Any]:
+def _bar(chart_type: str, series: int, place: int, length: int) -> Json:
+    offset = 90 + 110 * place + 30 * series
+    return box(offset, 420 - length, 28, length) if "vertical" in chart_type else box(80, offset, length, 28)
+
+
+def _line(x: int, y: int) -> Json:
+    return {"x": x, "y": y, "_bb": box(x - 30, y, 60, 0)}
+
+
+def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
+    """Returns the prediction of a system whose `error` runs from 0, perfect, to 1."""
+    prediction: Json = {"sample_id": truth["sample_id"]}
+    chart_type = truth["task1"]["output"]["chart_type"]
+    said = rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else chart_type
+    prediction["task1"] = output(chart_type=said)
+    if chart_type in ("Pie", "Donut"):
+        return prediction
+    prediction["task2"] = output(text_blocks=_blocks(rng, truth["task2"]["output"]["text_blocks"], error))
+    prediction["task3"] = output(text_roles=_roles(rng, truth["task3"]["output"]["text_roles"], error))
+    axes = truth["task4"]["output"]["axes"]
+    prediction["task4"] = output(axes={name: _shaken(rng, axes[name], error, _moved, 2 * error) for name in axes})
+    pairs = truth["task5"]["output"]["legend_pairs"]
+    prediction["task5"] = output(legend_pairs=_shaken(rng, pairs, error, _moved, 2 * error))
+    data = truth["task6"]["output"]
+    elements = {name: _shaken(rng, group, error, _moved) for name, group in data["visual elements"].items()}
+    series, again = (_shaken(rng, data["data series"], each, _shaken_series) for each in (error / 2, error))
+    prediction["task6"] = output(**{"visual elements": elements, "data series": series})
+    prediction["task7"] = output(**{"data series": again})
+    if rng.random() < error / 4:
+        del prediction[rng.choice(("task2", "task3", "task4", "task5", "task6", "task7"))]
+    return prediction
+
+
+Shake = Callable[[random.Random, Any, float], Any]
+
+
+def _shaken(rng: random.Random, items: list[Any], error: float, shake: Shake, by: float | None = None) -> list[Any]:
     """Returns the items shaken by their own error, with some of them left out and some given twice."""
     kept = []
     for item in items:
         luck = rng.random()
-        times = (luck >= error / 5) + (luck > 1 - error / 10)
-        kept += [shake(rng, item, by or error) for _ in range(times)]
+        if luck >= error / 5:
+            kept += [shake(rng, item, by or error) for _ in range(1 + (luck > 1 - error / 10))]
     return kept
 
 
@@ -149,10 +164,11 @@ def _misread(rng: random.Random, text: str, error: float) -> str:
     if not text or rng.random() > error:
         return text
     place = rng.randrange(len(text))
-    return text[:place] + rng.choice(f"{ascii_lowercase}{digits} ") + text[place + rng.randrange(2) :]
+    return text[:place] + rng.choice(ALPHABET) + text[place + rng.randrange(2) :]
 
 
 def _blocks(rng: random.Random, blocks: list[Json], error: float) -> list[Json]:
+    """Returns the text blocks with misread, missed, doubled, split and merged ones."""
     read: list[Json] = []
     for each in _shaken(rng, blocks, error, _moved, 2 * error):
         words = each["text"].split(" ")
@@ -177,7 +193,9 @@ def _roles(rng: random.Random, roles: list[Json], error: float) -> list[Json]:
         for role in roles
         if (luck := rng.random()) >= error / 10
     ]
-    return [*read, {"id": 999, "role": "tick_label"}] if rng.random() < error / 4 else read
+    if rng.random() < error / 4:
+        read.append({"id": 999, "role": "tick_label"})
+    return read
 
 
 def _shaken_series(rng: random.Random, series: Json, error: float) -> Json:

@@ -7,12 +7,13 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from operator import add
 from string import ascii_lowercase
 from typing import Any
 
 MIRRORED = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
 GROUPS = ("OH", "CH_3", "NO_2", "Cl", "Br", "NH_2", "COOH", "CHO", "OCH_3", "SO_3H", "CN", "F")
+HETERO_ATOMS = ("N", "O", "S", "NH")
+CHAIN_TEXTS = ("CH_2", "CO", "O", "CH")
 CONDITIONS = ("Cu/O_2", "\\triangle", "NaOH", "浓H_2SO_4", "FeBr_3", "HCl", "Zn(Hg)")
 Bonds = list[tuple[int, str]]
 """The bonds of an atom: the other atom, and the kind as seen from this one."""
@@ -75,7 +76,7 @@ def chain(rng: random.Random) -> Drawing:
     for number in range(rng.randint(2, 5)):
         up = 30 if number % 2 == 0 else -30
         kind = rng.choice(("-", "-", "-", "=", "~", "<", ">:"))
-        atom = drawing.grow(atom, kind, up, rng.choice(("", "", "CH_2", "CO", "O", "CH")))
+        atom = drawing.grow(atom, kind, up, rng.choice(("", "", *CHAIN_TEXTS)))
         if number == 0 or rng.random() < 0.4:
             drawing.grow(atom, rng.choice(("-", "=")), 90 if up > 0 else 270, rng.choice(GROUPS))
     return drawing
@@ -97,20 +98,24 @@ def ring(rng: random.Random) -> Drawing:
                 drawing.texts[end] = ""
                 drawing.ring(end, 6, outwards - 60, "-", True)
         elif place and rng.random() < 0.15:
-            drawing.texts[atom] = rng.choice(("N", "O", "S", "NH"))
+            drawing.texts[atom] = rng.choice(HETERO_ATOMS)
     return drawing
 
 
 def fused(rng: random.Random) -> Drawing:
+    """Two rings with a common side, and a group."""
     drawing = Drawing()
     atoms = drawing.ring(drawing.atom("", 0, 0), 6, -30.0, "-", False)
-    side, sides = rng.randrange(1, 5), rng.choice((5, 6))
-    atom, end = atoms[side : side + 2]
-    angle = drawing.angle(atom, end) + 180
-    for number in range(1, sides - 1):
-        atom = drawing.grow(atom, "-", angle + number * 360 / sides, "O" if number == 2 else "")
+    side = rng.randrange(1, 5)
+    begin, end = atoms[side], atoms[side + 1]
+    sides = rng.choice((5, 6))
+    angle = drawing.angle(begin, end)
+    atom = begin
+    for number in range(sides - 2):
+        atom = drawing.grow(atom, "-", angle + 180 + (number + 1) * 360 / sides, "O" if number == 1 else "")
     drawing.bonds.append((atom, end, rng.choice("-=")))
-    drawing.grow(atoms[0], "-", direction(drawing.middle(atoms), drawing.places[atoms[0]]), rng.choice(GROUPS))
+    free = next(a for a in atoms if a not in (begin, end))
+    drawing.grow(free, "-", direction(drawing.middle(atoms), drawing.places[free]), rng.choice(GROUPS))
     return drawing
 
 
@@ -146,9 +151,7 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
         return f"{round(angle % 360, decimals) % 360}"
 
     def written(atom: int) -> list[str]:
-        # `CH_3` becomes C H _ { 3 }.
-        text = re.sub(r"([_^])([^{])", r"\1{\2}", drawing.texts[atom])
-        parts = [*re.findall(r"\\[A-Za-z]+|.", text), *opened[atom], *closed[atom]]
+        parts = [*spaced(drawing.texts[atom]), *opened[atom], *closed[atom]]
         if atom in circles:
             here, middle = drawing.places[atom], drawing.middle(circles[atom])
             bond = f"-:[:{number(direction(here, middle))},{math.dist(here, middle):.2f}]"
@@ -165,21 +168,24 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
 def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = None) -> str:
     """Writes raw Chemfig from any atom on, with `*n` for the rings; `rng` shuffles branches and forms of angles."""
     ring_of = {atom: ring for ring in drawing.rings for atom in ring[0]}
-    together = [ring_of[atom][0] if atom in ring_of else (atom,) for atom in range(len(drawing.texts))]
-    sees, todo, texts = drawing.neighbours(), [start], [*drawing.texts]
+    sees, todo = drawing.neighbours(), [start]
+
+    def together(atom: int) -> tuple[int, ...]:
+        return ring_of[atom][0] if atom in ring_of else (atom,)
+
     # A tree of atoms and whole rings, by the atom that each hangs on: -1 is none. All other bonds are hooks.
-    parents, names = dict.fromkeys(together[start], -1), iter(ascii_lowercase)
+    parents, hooks, names = dict.fromkeys(together(start), -1), defaultdict[int, str](str), iter(ascii_lowercase)
     while todo:
-        for member in together[todo.pop()]:
+        for member in together(todo.pop()):
             for other, _ in sees[member]:
                 if other not in parents:
-                    parents |= {**dict.fromkeys(together[other], -1), other: member}
+                    parents |= {**dict.fromkeys(together(other), -1), other: member}
                     todo.append(other)
     for begin, end, kind in drawing.bonds:
-        if begin != parents[end] and end != parents[begin] and end not in together[begin]:
+        if begin != parents[end] and end != parents[begin] and end not in together(begin):
             hook = f"?[{next(names)},{{{kind}}}]"
-            texts[begin] += hook
-            texts[end] += hook
+            hooks[begin] += hook
+            hooks[end] += hook
 
     def angle_of(angle: float, before: float | None) -> str:
         angle = round(angle % 360, 3)
@@ -187,6 +193,9 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
         if form == 1 and before is not None:
             return f"::{round(angle - before, 3)}"
         return f"{int(angle // 45)}" if form == 2 and angle % 45 == 0 else f":{angle}"
+
+    def text_of(atom: int) -> str:
+        return drawing.texts[atom] + hooks[atom]
 
     def branches(atom: int, before: float | None) -> str:
         out = [(kind, other, drawing.angle(atom, other)) for other, kind in sees[atom] if parents[other] == atom]
@@ -196,7 +205,7 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
 
     def whole(atom: int, before: float | None) -> str:
         hanging = branches(atom, before)
-        written = texts[atom] + hanging
+        written = text_of(atom) + hanging
         if atom not in ring_of:
             return written
         atoms, circle = ring_of[atom]
@@ -207,13 +216,19 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
         lead = round((drawing.angle(atom, turned[1]) - 360 / count + correction) % 360, 3)
         first, *kinds = (dict(sees[begin])[end] for begin, end in itertools.pairwise((*turned, atom)))
         rest = zip(turned[1:], kinds, strict=True)
-        body = first + "".join(texts[corner] + branches(corner, None) + kind for corner, kind in rest)
+        body = first + "".join(text_of(corner) + branches(corner, None) + kind for corner, kind in rest)
         return f"{written}{'**' if circle else '*'}{count}([:{lead}]{body})"
 
     return f"\\chemfig{{{whole(start, None)}}}"
 
 
+def spaced(text: str) -> list[str]:
+    """`CH_3` as SSML has it: C H _ { 3 }."""
+    return re.findall(r"\\[A-Za-z]+|.", re.sub(r"([_^])([^{])", r"\1{\2}", text))
+
+
 def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
+    """A copy with one changed atom, bond or connection."""
     copy = replace(drawing, texts=[*drawing.texts], places=[*drawing.places], bonds=[*drawing.bonds])
     if error == "atom":
         copy.texts[rng.randrange(len(copy.texts))] += "P"
@@ -227,6 +242,7 @@ def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """A ground-truth record and a prediction record (None: no prediction)."""
     rng = random.Random(f"{seed}:{index}")
     drawings = [molecule(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
     notation = rng.choice(("ssml", "ssml", "chemfig"))
@@ -242,8 +258,9 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     if error == "none":
         return truth, None
     chosen = rng.randrange(len(drawings))
-    drawings[chosen] = damaged(drawings[chosen], error, rng)
-    if error == "missing":
+    if error in ("atom", "bond", "connection"):
+        drawings[chosen] = damaged(drawings[chosen], error, rng)
+    elif error == "missing":
         del drawings[chosen]
     elif error == "extra":
         drawings.insert(chosen, molecule(rng))
@@ -263,4 +280,5 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
 
 
 def _line(molecules: list[str], glue: list[str]) -> str:
-    return " ".join("".join(map(add, molecules, glue)).split()) + " H _ { 2 } O"
+    words = "".join(text + after for text, after in zip(molecules, glue, strict=False))
+    return " ".join(words.split()) + " H _ { 2 } O"

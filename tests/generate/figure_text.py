@@ -5,18 +5,24 @@ import random
 from typing import Any
 
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
-TEXT = "DNA", "ConA", "Mean", "lysis", "time (min)", "κi (μM)", "IL-6", "p53", "kDa", "β-actin", "GFP+", "day 7", "EC50"
+WORDS = (
+    *("DNA", "ConA", "Mean", "lysis", "time (min)", "κi (μM)", "IL-6"),
+    *("p53", "kDa", "β-actin", "GFP+", "day 7", "EC50"),
+)
 DIFFICULTIES = ("small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
+FIGURES_AN_ARTICLE = 3
 
 Record = dict[str, Any]
 
 
 def sample(index: int, seed: int) -> tuple[Record, Record | None]:
+    """Returns the annotation of one figure and a system's regions for it; None: the system gave nothing."""
     draw = random.Random(f"{seed}:{index}")
+    sample_id = f"figure-{index:05}"
     regions = [_region(draw, number) for number in range(draw.randint(3, 14))]
-    truth: Record = {
-        "sample_id": f"figure-{index:05}",
-        "article": f"article-{index // 3:04}",
+    truth = {
+        "sample_id": sample_id,
+        "article": f"article-{index // FIGURES_AN_ARTICLE:04}",
         "figure_type": FIGURE_TYPES[index % len(FIGURE_TYPES)],
         "source": draw.choice(("web", "scan")),
         "regions": regions,
@@ -28,16 +34,16 @@ def sample(index: int, seed: int) -> tuple[Record, Record | None]:
         for region in regions
         if draw.random() < 0.95
     ]
-    return truth, {"sample_id": truth["sample_id"], "regions": _detections(draw, regions) + readings}
+    return truth, {"sample_id": sample_id, "regions": _detections(draw, regions) + readings}
 
 
 def _region(draw: random.Random, number: int) -> Record:
     """Places a word in its own cell of a grid; about one in six is turned."""
     left, top = 40.0 + 190 * (number % 4), 30.0 + 90 * (number // 4)
-    word = draw.choice(TEXT)
+    word = draw.choice(WORDS)
     box = [left, top, left + 12.0 * len(word) + draw.randint(0, 20), top + draw.randint(14, 24)]
     is_turned = draw.random() < 0.17
-    region = {
+    region: Record = {
         "id": f"w{number}",
         "text": word,
         "difficulty": sorted(draw.sample(DIFFICULTIES, draw.choice((0, 0, 1, 1, 2, 3)))),
@@ -51,6 +57,7 @@ def _region(draw: random.Random, number: int) -> Record:
 
 
 def turned(box: list[float], degrees: float) -> list[tuple[float, float]]:
+    """Returns the corners of a box that is turned about its centre."""
     x1, y1, x2, y2 = box
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
@@ -62,24 +69,21 @@ def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:
     found: list[Record] = []
     for number, region in enumerate(regions):
         error = draw.choice(("none", "none", "none", "none", "text", "missed", "split", "merged", "moved", "twice"))
-        boxes = [each["box"] for each in regions[number : number + 2] if "box" in each]
+        boxes = [each for each in regions[number : number + 2] if "box" in each]
+        if error == "missed":
+            continue
         if error == "split" and "box" in region:
-            (x1, y1, x2, y2), cut = region["box"], len(region["text"]) // 2
-            middle = (x1 + x2) / 2
-            found.append({"box": [x1, y1, middle, y2], "text": region["text"][:cut], "confidence": 0.7})
-            found.append({"box": [middle, y1, x2, y2], "text": region["text"][cut:], "confidence": 0.6})
+            found.extend(_halves(region))
         elif error == "merged" and len(boxes) == 2:
-            box = [*map(min, *(each[:2] for each in boxes)), *map(max, *(each[2:] for each in boxes))]
-            text = f"{region['text']} {regions[number + 1]['text']}"
-            found.append({"box": box, "text": text, "confidence": 0.8})
+            found.append(_merged(*boxes))
         else:
-            pixels = {"moved": [25], "twice": [1, 2], "missed": []}.get(error, [1])
+            pixels = {"moved": [25], "twice": [1, 2]}.get(error, [1])
             found += [_moved(draw, region, each) for each in pixels]
         if error == "text":
             found[-1]["text"] = _misread(draw, region["text"])
     while draw.random() < 0.3:
         left, top = draw.uniform(0, 800), draw.uniform(400, 700)
-        found.append({"box": [left, top, left + 40, top + 15], "text": draw.choice(TEXT), "confidence": 0.31})
+        found.append({"box": [left, top, left + 40, top + 15], "text": draw.choice(WORDS), "confidence": 0.31})
     draw.shuffle(found)
     return found
 
@@ -91,6 +95,21 @@ def _moved(draw: random.Random, region: Record, pixels: float) -> Record:
         x1, y1, x2, y2 = region["box"]
         return {**found, "box": [x1 + x, y1 + y, x2 + x, y2 + y]}
     return {**found, "points": [[a + x, b + y] for a, b in region["points"]]}
+
+
+def _halves(region: Record) -> list[Record]:
+    x1, y1, x2, y2 = region["box"]
+    middle, cut = (x1 + x2) / 2, len(region["text"]) // 2
+    return [
+        {"box": [x1, y1, middle, y2], "text": region["text"][:cut], "confidence": 0.7},
+        {"box": [middle, y1, x2, y2], "text": region["text"][cut:], "confidence": 0.6},
+    ]
+
+
+def _merged(one: Record, other: Record) -> Record:
+    a, b = one["box"], other["box"]
+    box = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])]
+    return {"box": box, "text": f"{one['text']} {other['text']}", "confidence": 0.8}
 
 
 def _misread(draw: random.Random, word: str) -> str:
