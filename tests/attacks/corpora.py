@@ -105,9 +105,14 @@ def _with_leaf(rng: random.Random, record: Record, value: Any) -> Record:
 
 def change_at(record: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> None:
     """Changes the value at one of the `places` of a document."""
-    *keys, last = path
-    holder = functools.reduce(operator.getitem, keys, record)
+    holder, last = holder_at(record, path)
     holder[last] = change(holder[last])
+
+
+def holder_at(record: Any, path: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Returns what holds the value at one of the `places` of a document, and its key or index there."""
+    *keys, last = path
+    return functools.reduce(operator.getitem, keys, record), last
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import toy
-from tests.attacks.corpora import FLAGS, corpus, places
+from tests.attacks.corpora import FLAGS, corpus, holder_at, places
 from tests.runs import command, evaluate_records, write_lines
 
 pytestmark = pytest.mark.attacks
@@ -86,12 +86,10 @@ def damaged_documents(run: Path) -> Iterator[tuple[str, bytes | None]]:
     for name in DOCUMENTS:
         yield name, None
         content = (run / name).read_bytes()
-        for *above, last in places(json.loads(content)):
+        for place in places(json.loads(content)):
             for other in ("no key", *OTHERS):
                 document = json.loads(content)
-                holder: Any = document
-                for key in above:
-                    holder = holder[key]
+                holder, last = holder_at(document, place)
                 if other == "no key":
                     del holder[last]
                 elif type(holder[last]) is not type(other) or (last, other) == ("format", 7):

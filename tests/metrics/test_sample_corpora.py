@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import DrawnPair, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import AnyBenchmark, DrawnPair, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.common.svg import EXTRA, FRAME, IGNORED, MATCHED, MISSED, PICTURE, UNJUDGED, WRONG, with_picture
 from beamscore.metrics.formula.documents.dialects import document_formulas
@@ -51,10 +51,10 @@ SCORES = {
     ("traffic_rules", "max_steps=20"): "1e0e4faa3935f5bb",
 }
 STATISTICS = {
-    "chart": "a50e40ea85ab5282",
-    "chemistry": "3a30d2c8973d7c99",
-    "figure_text": "1a2673242b782d2f",
-    "traffic_rules": "c6345c484ec81c21",
+    ("chart", "protocol=published"): "a50e40ea85ab5282",
+    ("chemistry", "protocol=published"): "3a30d2c8973d7c99",
+    ("figure_text", "protocol=published"): "1a2673242b782d2f",
+    ("traffic_rules", ""): "c6345c484ec81c21",
 }
 FORMULAS = {"published": "8e03d15514add00d", "released": "a466046774b014c4"}
 DRAWINGS = {
@@ -112,11 +112,17 @@ def another(value: Any, rng: random.Random) -> Any:
     return rng.choice([-value, value + 1, 2 * value]) if isinstance(value, (int, float)) else value
 
 
-@pytest.mark.parametrize(("name", "option"), SCORES)
-def test_scores(name: str, option: str, tmp_path: Path) -> None:
+@functools.cache
+def scored(name: str, option: str) -> tuple[AnyBenchmark, list[SampleScore | RejectedRecord]]:
+    """Returns a benchmark under an option, and the scores of the samples and of the changed ones."""
     key, _, text = option.partition("=")
     benchmark = make_benchmark(name, **({key: int(text) if text.isdecimal() else text} if key else {}))
-    scores = benchmark.score([*pairs(name), *odd_pairs(name)])
+    return benchmark, benchmark.score([*pairs(name), *odd_pairs(name)])
+
+
+@pytest.mark.parametrize(("name", "option"), SCORES)
+def test_scores(name: str, option: str, tmp_path: Path) -> None:
+    benchmark, scores = scored(name, option)
     known = [msgspec.to_builtins(each) for each in scores if isinstance(each, SampleScore)]
     rejected = [(each.side, each.message) for each in scores if isinstance(each, RejectedRecord)]
     sums = total(scores)
@@ -125,11 +131,11 @@ def test_scores(name: str, option: str, tmp_path: Path) -> None:
     assert_pinned([*known, *explained, *of_all], SCORES[name, option], tmp_path)
 
 
-@pytest.mark.parametrize("name", STATISTICS)
-def test_statistics(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "option"), STATISTICS)
+def test_statistics(name: str, option: str, tmp_path: Path) -> None:
     """Intervals of some of the samples, and differences from others."""
-    benchmark, rng, found = make_benchmark(name), random.Random(name), list[Any]()
-    scores = benchmark.score([*pairs(name), *odd_pairs(name)])
+    rng, found = random.Random(name), list[Any]()
+    benchmark, scores = scored(name, option)
     known = [each.statistics for each in scores if isinstance(each, SampleScore)]
     for count in (1, 2, 5, 6, 20, 20, 100):
         sampled, harm = rng.choices(known, k=count), rng.choice([0.1, 1])
@@ -146,7 +152,7 @@ def test_statistics(name: str, tmp_path: Path) -> None:
                 same_samples(benchmark, metric, before, after),
                 relative_excess(metric, before, after),
             ]
-    assert_pinned(found, STATISTICS[name], tmp_path, digits=6)
+    assert_pinned(found, STATISTICS[name, option], tmp_path, digits=6)
 
 
 @pytest.mark.parametrize("protocol", FORMULAS)

@@ -4,13 +4,12 @@ import random
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import DrawnPair, Pair, SampleScore
+from beamscore.metrics.benchmark import DrawnPair, Pair
 from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.chemistry.ssml import BOND_TYPES
-from tests.metrics.samples import assert_pinned
+from tests.metrics.samples import assert_pinned, scores_as_json
 from tests.metrics.test_sample_corpora import another
 from tests.plain_loop import make_benchmark
 
@@ -78,6 +77,5 @@ def test_scores_and_drawings(options: dict[str, Any], expected: str, tmp_path: P
     ]
     samples = [(ChemistryTruth(first), ChemistryPrediction(second)) for first, second in texts]
     scores = benchmark.score([Pair("", *each) for each in samples])
-    told = [msgspec.to_builtins(each) if isinstance(each, SampleScore) else str(each) for each in scores]
     drawn = map(str, benchmark.draw_batch([DrawnPair("", *each) for each in samples]))
-    assert_pinned([*zip(texts, told, drawn, strict=True)], expected, tmp_path)
+    assert_pinned([*zip(texts, scores_as_json(scores), drawn, strict=True)], expected, tmp_path)

@@ -10,10 +10,9 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import DrawnPair, SampleScore
+from beamscore.metrics.benchmark import DrawnPair
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.benchmark import SamplePair
 from beamscore.metrics.formula.documents.dialects import document_formulas
@@ -25,7 +24,7 @@ from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.metrics.formula.render.test_boxes import ink, typeset
 from tests.metrics.formula.samples import benchmark_with, documents, pair
-from tests.metrics.samples import assert_pinned
+from tests.metrics.samples import assert_pinned, scores_as_json
 from tests.metrics.test_sample_corpora import another
 from tests.plain_loop import total
 
@@ -36,18 +35,17 @@ SPECIAL = sorted(
     .union(commands.PHANTOMS, commands.ROWS, commands.LAPS, commands.SWITCHES, commands.SIZED, commands.DOTS)
     .union(commands.SPELLED, commands.LIMIT_OPERATORS, commands.MODULI, commands.COLORS, commands.DROPPED)
 )
+ENVIRONMENTS, WITH_OPTION = sorted(commands.ENVIRONMENTS), sorted(commands.OPTIONAL_THEN_ONE)
 PLAIN = sorted(f"\\{name}" for name in commands.COMMANDS)
 ATOMS: list[str] = [*"aabxyz0127+-=()[]|/<>,.!:;'*~&%$#@", *(rf"\{each}" for each in r",;:!{}|_&#%$ \ ")]
-ATOMS += [r"\hspace{1cm}", r"\hspace*{ 2 e m}", r"\kern 3pt", r"\mkern-3mu", r"\\[2pt]", r"\\*", r"\rule{1pt}{2 em}"]
 ATOMS += [
+    r"\hspace{1cm}", r"\hspace*{ 2 e m}", r"\kern 3pt", r"\mkern-3mu", r"\\[2pt]", r"\\*", r"\rule{1pt}{2 em}",
     r"\multicolumn{2}{|c|}{ab}", r"\multirow{2}*{x}", r"\multirow{2}[-3pt]{1 cm}{$x$}", r"\cline{1-2}", "面积", "…",
-]  # fmt: skip
-ATOMS += [
     rf"\begin{{{'long' * 11}}}", r"\begin{array}[t]{l|c@{}r}", r"\begin{tabular}{cc}", r"\begin", r"\end{array}",
     r"\left", r"\right.", r"\\",
 ]  # fmt: skip
 
-OPENING, CLOSING = ([*"([|./<", r"\{", r"\langle "], [*")]|.", r"\}", r"\rangle "])
+OPENING, CLOSING = [*"([|./<", r"\{", r"\langle "], [*")]|.", r"\}", r"\rangle "]
 
 
 def formula(rng: random.Random, depth: int) -> str:
@@ -60,12 +58,12 @@ def _part(rng: random.Random, depth: int) -> str:
         return rng.choice([rng.choice(ATOMS[:13]), rng.choice(ATOMS), f"{rng.choice(PLAIN)} "])
     inner, other = (formula(rng, depth - 1) for _ in range(2))
     group = rng.choice(["{%s}"] * 8 + ["%s", " {%s }", "{{%s}}", "{%s"]) % inner
-    name = rng.choice(sorted(commands.ENVIRONMENTS))
+    name = rng.choice(ENVIRONMENTS)
     forms: list[str] = [
         *[f"{rng.choice(SPECIAL)}{group}"] * 4,
         *[f"{rng.choice(SPECIAL)}{group}{{{other}}}"] * 2,
         *(f"{rng.choice('^_')}{group}", f"x_{group}^{{{other}}}", f"{rng.choice(PLAIN)}{group}"),
-        f"{rng.choice(sorted(commands.OPTIONAL_THEN_ONE))}[{other}]{group}",
+        f"{rng.choice(WITH_OPTION)}[{other}]{group}",
         rf"\left{rng.choice(OPENING)}{inner}\right{rng.choice(CLOSING)}",
         rf"\begin{{{name}}}{'{cc}' * (name in commands.ARRAYS)}{inner}&{other}\\{inner}\end{{{name}}}",
         rf"\text{{{inner} ${other}$ }}",
@@ -94,23 +92,15 @@ def test_tokens_and_what_tex_is_given(protocol: str, tmp_path: Path) -> None:
 PROSE = [
     "Words.", "\n", "\n\n", "\f", " ", "    ", "% a", "\\%", "\\$5", "\\verb|$$|", "> ", "- ", "| a | b |\n|--|--|\n",
     "\r\n",
-]  # fmt: skip
-PROSE += [
     "```\n", "```latex\n", "``` math", "~~~\n", "~~~ text\n", "~~~", "`$$`", "$", "$$", "\\(", "\\)", "\\[", "\\]",
     "<pre>",
-]  # fmt: skip
-PROSE += [
     "\\iffalse ", "\\fi ", "\\begin{comment}\n", "\\end{comment}\n", "\\begin{verbatim}", "\\end{verbatim}", "\\par ",
-]  # fmt: skip
-PROSE += [
     "\\newcommand{\\mine}[1]{(#1)}", "\\def\\be{\\begin{equation}}", "\\def\\ee{\\end{equation}}", "\\let\\ee\\fi",
     "\\mine{x}",
 ]  # fmt: skip
 DISPLAYS = [
     "$$%s$$", "\\[%s\\]", "$%s$", "\\begin{equation}%s\\end{equation}", "\\begin{align*}%s&=1\\\\2\\end{align*}",
     "\\be %s\\ee ",
-]  # fmt: skip
-DISPLAYS += [
     "```latex\n%s\n```\n", "\\begin{equation}\\label{a}%s\\tag{1}\\end{equation}", "\n$$\n%s\n$$\n",
     "\\begin{gather}%s\\end{gather}",
 ]  # fmt: skip
@@ -177,5 +167,4 @@ def test_scores_and_drawings(options: dict[str, Any], expected: str, tmp_path: P
     drawn = benchmark.draw_batch([DrawnPair("", each.truth, each.prediction) for each in samples[:40]])
     # The bytes of a picture are those of a version of zlib.
     svg = [re.sub('base64,[^"]*', "", str(each)) for each in drawn]
-    found = [msgspec.to_builtins(each) if isinstance(each, SampleScore) else str(each) for each in scores]
-    assert_pinned([*found, benchmark.values(total(scores)), *svg], expected, tmp_path)
+    assert_pinned([*scores_as_json(scores), benchmark.values(total(scores)), *svg], expected, tmp_path)

@@ -14,7 +14,7 @@ from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.runs.documents import Fingerprint
 from beamscore.pipelines.runs.gates import gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
-from tests.attacks.corpora import VALUES, change_at, places
+from tests.attacks.corpora import VALUES, holder_at, places
 from tests.finished_runs import finished, row, write
 from tests.metrics.samples import assert_pinned
 from tests.page.corpora import plain
@@ -112,19 +112,15 @@ def random_damage(rng: random.Random, run: Path) -> Iterator[Any]:
     document = json.loads(content)
     key = rng.choice([each for each in document if each not in ("command", "host", "versions")])
     path = rng.choice([each for each in places(document) if each[0] == key])
+    holder, last = holder_at(document, path)
     if rng.random() < 0.3:
-        change_at(document, path[:-1], lambda holder: without(holder, path[-1])) if path[1:] else document.pop(path[0])
+        del holder[last]
     else:
-        change_at(document, path, lambda _: rng.choice([*VALUES, 7, "x"]))
+        holder[last] = rng.choice([*VALUES, 7, "x"])
     write(run / name, document)
     words = rng.choice(COMMANDS).replace("RUN", str(run)).replace("OTHER", str(run.with_name("other"))).split(" ")
     yield [name, path, *map(plain, map(str, command(*words, *["--quiet"] * (words[0] == "gate"))))]
     (run / name).write_bytes(content)
-
-
-def without(holder: Any, key: Any) -> Any:
-    del holder[key]
-    return holder
 
 
 @pytest.mark.parametrize(
